@@ -1,0 +1,79 @@
+/** What failed, by the system's own code. */
+export class DiskError extends Error {
+  override name = 'DiskError'
+  /** `ENOENT`, `EEXIST`, `ENOSPC`, `EDQUOT`, `EFBIG`, `EIO`, `EMFILE`, `EROFS`, `EACCES`, … */
+  readonly code: string
+  readonly path: string
+
+  constructor(code: string, path: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.path = path
+  }
+}
+
+/** No room, as against broken: the node goes read-only and comes back when there is room again (reliability S6). */
+export function isOutOfSpace(error: unknown): boolean {
+  return error instanceof DiskError && ['ENOSPC', 'EDQUOT', 'EFBIG', 'EMFILE', 'ENFILE'].includes(error.code)
+}
+
+export interface FileStat {
+  readonly kind: 'file' | 'directory'
+  readonly bytes: number
+  /** Wall clock; a hint only, for the simulator and a restored backup lie. */
+  readonly modifiedMs: number
+}
+
+/**
+ * Files and directories. All reject with `DiskError`. What survives a power cut: file contents up to the last `sync` of
+ * the file; a name (created, renamed, removed) up to the last `syncDirectory` of its directory. A killed process alone
+ * loses nothing that `write` has reported.
+ */
+export interface Disk {
+  /** `create` makes the file when missing; `exclusive` fails with EEXIST when it exists. */
+  open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile>
+  /** Null when there is nothing at `path`. */
+  stat(path: string): Promise<FileStat | null>
+  /** Names, sorted. */
+  list(path: string): Promise<string[]>
+  /** Makes missing parents too. */
+  makeDirectory(path: string): Promise<void>
+  /** Replaces what is at `to`, atomically. */
+  rename(from: string, to: string): Promise<void>
+  removeFile(path: string): Promise<void>
+  /** With everything below; nothing there is fine. */
+  removeTree(path: string): Promise<void>
+  syncDirectory(path: string): Promise<void>
+  /** The whole file. Rejects with ENOENT, or EFBIG when it is larger than `maxBytes`. */
+  readFile(path: string, maxBytes?: number): Promise<Buffer>
+  /** Bytes free for us on the file system of `path`. */
+  freeBytes(path: string): Promise<number>
+  /**
+   * Takes an exclusive lock, held until the process ends or `unlock` is called; null when another process holds it.
+   * Two nodes must never write one directory.
+   */
+  lock(path: string): Promise<DiskLock | null>
+}
+
+export interface DiskLock {
+  unlock(): Promise<void>
+}
+
+export interface DiskFile {
+  readonly path: string
+  /** Fills `buffer` from `position`; returns fewer bytes only at the end of the file. */
+  read(buffer: Buffer, position: number): Promise<number>
+  /**
+   * Writes all buffers one after the other from `position` (gathered). They must not change until it settles. On a
+   * rejection any part may have been written.
+   */
+  write(buffers: readonly Buffer[], position: number): Promise<void>
+  /**
+   * Makes all that was written durable, with the file's length. Once it has rejected the file is poisoned: the caller
+   * must never trust a later success (reliability S5, fsyncgate).
+   */
+  sync(): Promise<void>
+  truncate(length: number): Promise<void>
+  size(): Promise<number>
+  close(): Promise<void>
+}
