@@ -25,6 +25,11 @@ export interface ReplicatedLog {
   readonly endOffset: number
   /** One past the last committed record: on enough copies, by the topic's durability mode. */
   readonly committedOffset: number
+  /**
+   * Why an `append` made now would be refused, or null. A coordinator asks before it decides, so that a refusal costs
+   * one answer and not the reload of all it holds in memory.
+   */
+  refusal(): LogUnavailableError | null
   /** Appends one record batch (base offset and leader epoch are stamped into it) and returns its base offset. Throws `LogUnavailableError`. */
   append(batch: Buffer): number
   /** Resolves when `committedOffset` has reached `offset`; rejects with `LogUnavailableError`. */
