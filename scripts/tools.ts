@@ -1,0 +1,13 @@
+/**
+ * `npm run tools`: fetches what the checks beyond plain `npm test` need, into .cache: Apache Kafka's jars (Maven) and
+ * confluent-kafka (Python). What only the system's package manager can give is named, not installed.
+ */
+import { fetchKafka } from '../test/support/kafka-oracle.ts'
+import { fetchPythonClient, missingTools } from '../test/support/toolchain.ts'
+
+console.log(`Apache Kafka: ${await fetchKafka()}`)
+await fetchPythonClient()
+const missing = await missingTools(['kafka', 'kcat', 'python-client', 'strace', 'mount'])
+if (missing.length === 0) console.log('all tools are here')
+else
+  console.log(`still missing: ${missing.join(', ')} (Debian: apt-get install kcat strace e2fsprogs; mount needs root)`)

@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The root of the checkout. */
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+
+/** Downloaded tools live here; git ignores it. */
+export const cacheDirectory = process.env.MILLRACE_CACHE ?? join(root, '.cache')
+
+const temporary = new Set<string>()
+process.on('exit', () => {
+  for (const path of temporary) rmSync(path, { recursive: true, force: true })
+})
+
+/** A new directory that is removed when this process exits (kept with MILLRACE_KEEP=1, to look at it). */
+export function temporaryDirectory(name: string): string {
+  const path = mkdtempSync(join(tmpdir(), `millrace-${name}-`))
+  if (process.env.MILLRACE_KEEP === '1') console.log(`kept: ${path}`)
+  else temporary.add(path)
+  return path
+}
+
+/** Removes a temporary directory before the process exits. */
+export function removeTemporary(path: string): void {
+  if (process.env.MILLRACE_KEEP === '1') return
+  rmSync(path, { recursive: true, force: true })
+  temporary.delete(path)
+}

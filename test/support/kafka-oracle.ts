@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheDirectory, temporaryDirectory } from './files.ts'
+import { type Outcome, run, runOrFail } from './process.ts'
+
+/** The Apache Kafka that everything is compared with. */
+export const kafkaVersion = '4.4.0'
+
+const artifacts = [
+  ['org.apache.kafka', 'kafka_2.13', kafkaVersion],
+  ['org.apache.kafka', 'kafka-tools', kafkaVersion],
+  ['org.apache.kafka', 'connect-runtime', kafkaVersion],
+  ['org.apache.kafka', 'kafka-streams', kafkaVersion],
+  ['org.slf4j', 'slf4j-nop', '1.7.36'],
+]
+
+/** Kafka's own start script passes these. */
+export const serverJvmFlags = [
+  '-Xmx1G',
+  '-Xms1G',
+  '-server',
+  '-XX:+UseG1GC',
+  '-XX:MaxGCPauseMillis=20',
+  '-XX:InitiatingHeapOccupancyPercent=35',
+  '-XX:+ExplicitGCInvokesConcurrent',
+  '-Djava.awt.headless=true',
+]
+
+/** Where the jars are or will be. `MILLRACE_KAFKA_LIBS` names a directory that has them already. */
+export function kafkaLibs(): string {
+  return process.env.MILLRACE_KAFKA_LIBS ?? join(cacheDirectory, `kafka-${kafkaVersion}`)
+}
+
+export function haveKafka(): boolean {
+  const libs = kafkaLibs()
+  return existsSync(libs) && readdirSync(libs).some((name) => name === `kafka_2.13-${kafkaVersion}.jar`)
+}
+
+/** Fetches the jars with Maven, once. They appear all together or not at all. */
+export async function fetchKafka(): Promise<string> {
+  const libs = kafkaLibs()
+  if (haveKafka()) return libs
+  const work = temporaryDirectory('maven')
+  const dependencies = artifacts.map(
+    ([group, artifact, version]) =>
+      `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`,
+  )
+  writeFileSync(
+    join(work, 'pom.xml'),
+    `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>millrace</groupId><artifactId>kafka-oracle</artifactId><version>1</version><packaging>pom</packaging>
+<dependencies>${dependencies.join('\n')}</dependencies></project>`,
+  )
+  const partial = `${libs}.partial-${process.pid}`
+  mkdirSync(partial, { recursive: true })
+  await runOrFail('mvn', ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${partial}`], { cwd: work })
+  rmSync(libs, { recursive: true, force: true })
+  renameSync(partial, libs)
+  return libs
+}
+
+/** Short aliases for the classes behind Kafka's shell scripts. */
+export const kafkaTools = {
+  storage: 'kafka.tools.StorageTool',
+  topics: 'org.apache.kafka.tools.TopicCommand',
+  configs: 'kafka.admin.ConfigCommand',
+  'console-producer': 'org.apache.kafka.tools.ConsoleProducer',
+  'console-consumer': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
+  'consumer-groups': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
+  'producer-perf-test': 'org.apache.kafka.tools.ProducerPerformance',
+  'consumer-perf-test': 'org.apache.kafka.tools.ConsumerPerformance',
+  'dump-log': 'org.apache.kafka.tools.DumpLogSegments',
+  'get-offsets': 'org.apache.kafka.tools.GetOffsetShell',
+  'metadata-quorum': 'org.apache.kafka.tools.MetadataQuorumCommand',
+  'broker-api-versions': 'org.apache.kafka.tools.BrokerApiVersionsCommand',
+  features: 'org.apache.kafka.tools.FeatureCommand',
+  'log-dirs': 'org.apache.kafka.tools.LogDirsCommand',
+  'delete-records': 'org.apache.kafka.tools.DeleteRecordsCommand',
+} as const
+export type KafkaTool = keyof typeof kafkaTools
+
+/** Arguments of `java` that run a tool. The small heap keeps several tools beside each other affordable. */
+export function toolArguments(tool: KafkaTool | (string & {}), args: readonly string[], heap = '512M'): string[] {
+  const className = tool in kafkaTools ? kafkaTools[tool as KafkaTool] : tool
+  return [`-Xmx${heap}`, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=4', '-cp', `${kafkaLibs()}/*`, className, ...args]
+}
+
+/** Runs one of Kafka's command-line tools to its end. */
+export function runTool(
+  tool: KafkaTool | (string & {}),
+  args: readonly string[],
+  options: { input?: string; timeoutMs?: number } = {},
+): Promise<Outcome> {
+  return run('java', toolArguments(tool, args), options)
+}
+
+/** The configuration of a one-node Kafka in KRaft mode on loopback. */
+export function kafkaProperties(options: {
+  dataDirectory: string
+  port: number
+  controllerPort: number
+  config: Readonly<Record<string, string>>
+}): string {
+  const properties: Record<string, string> = {
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    listeners: `PLAINTEXT://127.0.0.1:${options.port},CONTROLLER://127.0.0.1:${options.controllerPort}`,
+    'controller.listener.names': 'CONTROLLER',
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'controller.quorum.voters': `1@127.0.0.1:${options.controllerPort}`,
+    'log.dirs': options.dataDirectory,
+    'offsets.topic.replication.factor': '1',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'share.coordinator.state.topic.replication.factor': '1',
+    'share.coordinator.state.topic.min.isr': '1',
+    'auto.create.topics.enable': 'false',
+    ...options.config,
+  }
+  return `${Object.entries(properties)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('\n')}\n`
+}

@@ -1,0 +1,28 @@
+import { WireError } from './wire-calls.ts'
+import { Wire, WireClosed } from './wire.ts'
+
+/** Errors with which a server asks for patience: unknown topic, leader or coordinator not there yet, loading. */
+const temporaryCodes = new Set([3, 5, 6, 7, 14, 15, 16, 72, 78])
+
+function isTemporary(error: unknown): boolean {
+  if (error instanceof WireError) return temporaryCodes.has(error.code)
+  return error instanceof WireClosed || (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+}
+
+/** Runs `call` on a fresh connection, again while the server says to try again, at most `timeoutMs` long. */
+export async function retried<T>(address: string, call: (wire: Wire) => Promise<T>, timeoutMs = 30_000): Promise<T> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    try {
+      const wire = await Wire.connect(address)
+      try {
+        return await call(wire)
+      } finally {
+        wire.close()
+      }
+    } catch (error) {
+      if (!isTemporary(error) || performance.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}

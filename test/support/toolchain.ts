@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheDirectory } from './files.ts'
+import { haveKafka } from './kafka-oracle.ts'
+import { run, runOrFail } from './process.ts'
+
+/** What some checks need beyond Node and npm. */
+export type Tool = 'kafka' | 'kcat' | 'python-client' | 'strace' | 'mount'
+
+/** The release of confluent-kafka (and the librdkafka in it) that the checks were written against. */
+export const pythonClientVersion = '2.16.1'
+
+/** The interpreter that has confluent-kafka; `MILLRACE_PYTHON` names another one. */
+export function pythonPath(): string {
+  return process.env.MILLRACE_PYTHON ?? join(cacheDirectory, 'python', 'bin', 'python')
+}
+
+/** Makes the virtual environment with confluent-kafka, once. */
+export async function fetchPythonClient(): Promise<void> {
+  if (await have('python-client')) return
+  const directory = join(cacheDirectory, 'python')
+  await runOrFail('python3', ['-m', 'venv', directory])
+  await runOrFail(join(directory, 'bin', 'pip'), ['install', '-q', `confluent-kafka==${pythonClientVersion}`])
+}
+
+async function have(tool: Tool): Promise<boolean> {
+  const works = async (command: string, ...args: string[]) => {
+    try {
+      return (await run(command, args, { timeoutMs: 20_000 })).code === 0
+    } catch {
+      return false
+    }
+  }
+  switch (tool) {
+    case 'kafka':
+      return haveKafka() && (await works('java', '-version'))
+    case 'kcat':
+      return works('kcat', '-V')
+    case 'python-client':
+      return existsSync(pythonPath()) && works(pythonPath(), '-c', 'import confluent_kafka')
+    case 'strace':
+      return works('strace', '-V')
+    case 'mount':
+      return process.getuid?.() === 0 && (await works('losetup', '--version')) && (await works('mkfs.ext4', '-V'))
+  }
+}
+
+/**
+ * The tools of `wanted` that this machine lacks. With `MILLRACE_REQUIRE_TOOLS=1`, as in CI, a missing one is an error,
+ * so that nothing is skipped without anyone noticing.
+ */
+export async function missingTools(wanted: readonly Tool[]): Promise<Tool[]> {
+  const missing: Tool[] = []
+  for (const tool of wanted) if (!(await have(tool))) missing.push(tool)
+  if (missing.length > 0 && process.env.MILLRACE_REQUIRE_TOOLS === '1') {
+    throw new Error(`missing on this machine: ${missing.join(', ')} (npm run tools installs them)`)
+  }
+  return missing
+}
+
+/** The `skip` option of a test that needs tools: false, or the one line that says what is missing. */
+export async function skipWithout(...wanted: Tool[]): Promise<string | false> {
+  const missing = await missingTools(wanted)
+  return missing.length === 0 ? false : `needs ${missing.join(', ')}: npm run tools`
+}
