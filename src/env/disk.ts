@@ -30,7 +30,7 @@ export interface FileStat {
  * loses nothing that `write` has reported.
  */
 export interface Disk {
-  /** `create` makes the file when missing; `exclusive` fails with EEXIST when it exists. */
+  /** All but `read` may also write. `create` makes the file when missing; `exclusive` fails with EEXIST when it exists. */
   open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile>
   /** Null when there is nothing at `path`. */
   stat(path: string): Promise<FileStat | null>
@@ -49,8 +49,9 @@ export interface Disk {
   /** Bytes free for us on the file system of `path`. */
   freeBytes(path: string): Promise<number>
   /**
-   * Takes an exclusive lock, held until the process ends or `unlock` is called; null when another process holds it.
-   * Two nodes must never write one directory.
+   * Takes an exclusive lock on the file `path` (made when missing, kept empty, to be opened by nobody), held until the
+   * process ends, however it ends, or `unlock` is called; null when it is held already, by whomever. Two nodes must never
+   * write one directory.
    */
   lock(path: string): Promise<DiskLock | null>
 }

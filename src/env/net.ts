@@ -47,7 +47,7 @@ export interface Connection {
    * After the connection closed the bytes are dropped.
    */
   write(buffers: readonly Buffer[]): boolean
-  /** Sends what was written, then ends. `closed` follows. */
+  /** Sends what was written, then ends. No `data` comes any more, and `closed` follows once the other side ended too. */
   end(): void
   /** Drops what was not sent and closes at once. `closed` follows. */
   destroy(): void
