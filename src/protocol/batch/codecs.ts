@@ -1,35 +1,33 @@
-import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { MalformedError } from '../../base/bytes.ts'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { OUTPUT_CHUNK_BYTES, throughZlib } from './codec-errors.ts'
 import type { Codec } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
-
-/** Output is produced in pieces of this size: large enough that a usual batch takes a few. */
-const CHUNK_BYTES = 64 * 1024
+import { compressZstd, decompressZstd } from './zstd.ts'
 
 /**
  * The decompressed bytes of a records section, at most `maxBytes` of them. Throws `MalformedError` for broken input and
- * for more output than that, in both cases before the memory is spent. Runs on the caller's thread: `maxBytes` also
- * bounds how long it takes.
+ * `DecompressedTooLargeError` for more output than that, in both cases before the memory is spent. Runs on the caller's
+ * thread: `maxBytes` also bounds how long it takes.
  */
 export function decompress(codec: Codec, data: Buffer, maxBytes: number): Buffer {
   switch (codec) {
     case 'none':
       return data
     case 'gzip':
-      return throughZlib(codec, maxBytes, () => gunzipSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES }))
+      return throughZlib(codec, maxBytes, () =>
+        gunzipSync(data, { maxOutputLength: Math.max(maxBytes, 1), chunkSize: OUTPUT_CHUNK_BYTES }),
+      )
     case 'snappy':
       return decompressSnappy(data, maxBytes)
     case 'lz4':
       return decompressLz4(data, maxBytes)
     case 'zstd':
-      return throughZlib(codec, maxBytes, () =>
-        zstdDecompressSync(data, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES }),
-      )
+      return decompressZstd(data, maxBytes)
   }
 }
 
-/** `level` within the codec's own range, its default when left out. snappy has none, and of lz4 only the default is at hand. */
+/** `level` within the codec's own range, its default when left out. snappy and our lz4 have no levels and ignore it. */
 export function compress(codec: Codec, data: Buffer, level?: number): Buffer {
   switch (codec) {
     case 'none':
@@ -41,21 +39,6 @@ export function compress(codec: Codec, data: Buffer, level?: number): Buffer {
     case 'lz4':
       return compressLz4(data)
     case 'zstd':
-      return zstdCompressSync(
-        data,
-        level === undefined ? {} : { params: { [constants.ZSTD_c_compressionLevel]: level } },
-      )
-  }
-}
-
-function throughZlib(codec: Codec, maxBytes: number, run: () => Buffer): Buffer {
-  try {
-    return run()
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    if (code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new MalformedError(`${codec}: decompresses to more than ${maxBytes} bytes`, { cause })
-    }
-    throw new MalformedError(`${codec}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+      return compressZstd(data, level)
   }
 }

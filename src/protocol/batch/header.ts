@@ -41,7 +41,7 @@ export const NO_PRODUCER_EPOCH = -1
 export const NO_SEQUENCE = -1
 export const NO_LEADER_EPOCH = -1
 
-const CODEC_MASK = 0x07
+export const CODEC_MASK = 0x07
 export const LOG_APPEND_TIME_FLAG = 0x08
 export const TRANSACTIONAL_FLAG = 0x10
 export const CONTROL_FLAG = 0x20

@@ -1,5 +1,6 @@
 import { compressFrameSync, decompressFrameSync } from 'lz4-napi'
 import { MalformedError } from '../../base/bytes.ts'
+import { DecompressedTooLargeError, undecodable } from './codec-errors.ts'
 
 const FRAME_MAGIC = 0x184d2204
 /** A sequence of n bytes cannot become more than about 255 n bytes. */
@@ -15,16 +16,16 @@ export function decompressLz4(data: Buffer, maxBytes: number): Buffer {
   const pieces: Buffer[] = []
   let left = maxBytes
   let at = 0
-  while (at < data.length) {
+  do {
     const frame = measureFrame(data, at)
     if (frame.bytesBound > left && exactFrameBytes(data, frame) > left) {
-      throw new MalformedError(`lz4: decompresses to more than ${maxBytes} bytes`)
+      throw new DecompressedTooLargeError('lz4', maxBytes)
     }
     const piece = decodeFrame(data.subarray(at, frame.end))
     pieces.push(piece)
     left -= piece.length
     at = frame.end
-  }
+  } while (at < data.length)
   return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
 }
 
@@ -37,7 +38,7 @@ function decodeFrame(frame: Buffer): Buffer {
   try {
     return decompressFrameSync(frame)
   } catch (cause) {
-    throw new MalformedError(`lz4: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw undecodable('lz4', cause)
   }
 }
 

@@ -1,5 +1,6 @@
 import { compressSync, uncompressSync } from 'snappy'
-import { ByteReader, MalformedError } from '../../base/bytes.ts'
+import { ByteReader } from '../../base/bytes.ts'
+import { DecompressedTooLargeError, undecodable } from './codec-errors.ts'
 
 /** 0x82 "SNAPPY" 0, then version and compatible version, both 1: how snappy-java begins a stream. */
 const XERIAL_HEADER = Buffer.from('82534e41505059000000000100000001', 'hex')
@@ -50,10 +51,10 @@ function startsXerial(data: Buffer, at: number): boolean {
 /** A block begins with its decompressed length, so the limit is checked before anything is allocated. */
 function decompressBlock(block: Buffer, left: number, maxBytes: number): Buffer {
   const bytes = new ByteReader(block).uvarint()
-  if (bytes > left) throw new MalformedError(`snappy: decompresses to more than ${maxBytes} bytes`)
+  if (bytes > left) throw new DecompressedTooLargeError('snappy', maxBytes)
   try {
     return uncompressSync(block) as Buffer
   } catch (cause) {
-    throw new MalformedError(`snappy: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw undecodable('snappy', cause)
   }
 }

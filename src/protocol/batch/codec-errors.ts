@@ -1,0 +1,29 @@
+import { MalformedError } from '../../base/bytes.ts'
+
+/** Output is produced in pieces of this size: large enough that a usual batch takes a few. */
+export const OUTPUT_CHUNK_BYTES = 64 * 1024
+
+/** Input that is well-formed so far but decompresses to more than the caller allows. */
+export class DecompressedTooLargeError extends MalformedError {
+  override name = 'DecompressedTooLargeError'
+
+  constructor(codec: string, maxBytes: number, options?: ErrorOptions) {
+    super(`${codec}: decompresses to more than ${maxBytes} bytes`, options)
+  }
+}
+
+export function undecodable(codec: string, cause: unknown): MalformedError {
+  return new MalformedError(`${codec}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+}
+
+/** Runs a function of node:zlib and turns what it throws into ours. */
+export function throughZlib<T>(codec: string, maxBytes: number, run: () => T): T {
+  try {
+    return run()
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new DecompressedTooLargeError(codec, maxBytes, { cause })
+    }
+    throw undecodable(codec, cause)
+  }
+}
