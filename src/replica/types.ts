@@ -1,0 +1,54 @@
+/**
+ * What a handler says about the request it carries. One object per request: it is also the key by which a parked
+ * request is abandoned when its connection closes.
+ */
+export interface RequestContext {
+  /** The version the request came in; some answers depend on it (topic ids, zstd, leader hints). */
+  readonly version: number
+  readonly clientId: string | null
+  /** May the principal do to this topic what the request does? Asked once per topic and request. */
+  mayAccess(topic: string): boolean
+  /** Where a node can be reached on the listener the request came in by; null when unknown. For leader hints. */
+  endpointOf(nodeId: number): NodeEndpoint | null
+}
+
+export interface NodeEndpoint {
+  readonly host: string
+  readonly port: number
+  readonly rack: string | null
+}
+
+/**
+ * A topic's configuration as strings, every key resolved (topic, then broker, then default): what the server's
+ * config resolution hands in.
+ */
+export type TopicConfigSource = (key: string) => string
+
+/** Plain numbers, read by the metrics registry when it is scraped. All only grow unless said otherwise. */
+export interface ReplicaMetrics {
+  produceRequests: number
+  produceBatches: number
+  produceRecords: number
+  produceBytes: number
+  produceRefusals: number
+  produceDuplicates: number
+  produceTimeouts: number
+  /** Gauge: requests that wait for the high watermark or the file. */
+  producesWaiting: number
+  fetchRequests: number
+  fetchBytes: number
+  /** Gauge: long polls that wait for data. */
+  fetchesParked: number
+  fetchTimeouts: number
+  /** Gauge. */
+  fetchSessions: number
+  fetchSessionsEvicted: number
+  /** Gauges over the partitions of this node. */
+  partitions: number
+  leaders: number
+  partitionsUnderReplicated: number
+  partitionsUnderMinIsr: number
+  partitionsOffline: number
+  isrShrinks: number
+  isrExpands: number
+}
