@@ -1,0 +1,103 @@
+import { assert } from '../../base/assert.ts'
+import type { ClientConnection } from './client-connection.ts'
+
+/** What the dispatcher knows of the API of a call. */
+export interface CallKind {
+  readonly apiKey: number
+  readonly name: string
+  /** The whole response frame, its size first. */
+  encodeResponse(version: number, correlationId: number, body: unknown): readonly Buffer[]
+  /** The call is over after `ms`, with so many bytes of response. */
+  finished(ms: number, responseBytes: number): void
+}
+
+export interface CallFacts {
+  readonly connection: ClientConnection
+  readonly kind: CallKind
+  readonly apiVersion: number
+  readonly correlationId: number
+  readonly clientId: string | null
+  readonly frameBytes: number
+  readonly receivedMs: number
+}
+
+const NOTHING: readonly Buffer[] = []
+
+/**
+ * One request from its decoding to its answer. A handler either returns the response body or calls `reply` (or
+ * `replyNothing`) later, exactly once. When the connection goes away first, `abandoned` is called and the answer is
+ * dropped: a handler that parked something for the call sets it to let go.
+ */
+export class Call {
+  readonly connection: ClientConnection
+  readonly apiVersion: number
+  readonly correlationId: number
+  readonly clientId: string | null
+  readonly frameBytes: number
+  /** Monotonic time when the request was complete. */
+  readonly receivedMs: number
+  /** Set once answered; empty for a request that has no response (acks=0). */
+  answer: readonly Buffer[] | null = null
+  abandoned: (() => void) | null = null
+  readonly #kind: CallKind
+  #gone = false
+
+  constructor(facts: CallFacts) {
+    this.connection = facts.connection
+    this.#kind = facts.kind
+    this.apiVersion = facts.apiVersion
+    this.correlationId = facts.correlationId
+    this.clientId = facts.clientId
+    this.frameBytes = facts.frameBytes
+    this.receivedMs = facts.receivedMs
+  }
+
+  get apiKey(): number {
+    return this.#kind.apiKey
+  }
+
+  /** True when nobody waits for the answer any more. */
+  get gone(): boolean {
+    return this.#gone
+  }
+
+  reply(body: unknown): void {
+    if (this.#gone) return
+    this.#finish(this.#kind.encodeResponse(this.apiVersion, this.correlationId, body))
+  }
+
+  /** Like `reply` with a body that was encoded for another version: ApiVersions answers unknown versions as v0. */
+  replyAs(version: number, body: unknown): void {
+    if (this.#gone) return
+    this.#finish(this.#kind.encodeResponse(version, this.correlationId, body))
+  }
+
+  /** The request has no response. */
+  replyNothing(): void {
+    if (!this.#gone) this.#finish(NOTHING)
+  }
+
+  /** Tells the client of a failure in the only way an acks=0 request allows. */
+  closeConnection(reason: string): void {
+    if (!this.#gone) this.connection.refuse(reason)
+  }
+
+  /** By the connection, when it closes. */
+  abandon(): void {
+    this.#gone = true
+    if (this.answer !== null) return
+    const abandoned = this.abandoned
+    this.abandoned = null
+    abandoned?.()
+  }
+
+  #finish(answer: readonly Buffer[]): void {
+    assert(this.answer === null, `${this.#kind.name} request ${this.correlationId} answered twice`)
+    this.answer = answer
+    this.abandoned = null
+    let bytes = 0
+    for (const buffer of answer) bytes += buffer.length
+    this.#kind.finished(this.connection.monotonicMs() - this.receivedMs, bytes)
+    this.connection.answered(this)
+  }
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Connection, ConnectionHandler } from '../../env/net.ts'
+import { ByteBudget } from './byte-budget.ts'
+import { Call } from './call.ts'
+import { ClientConnection, type ConnectionHost } from './client-connection.ts'
+import { type ConnectionLimits, DEFAULT_LIMITS } from './limits.ts'
+
+const PRODUCE = 0
+const FETCH = 1
+
+/** The other side of a connection: what was written, whether it is read. */
+class Wire implements Connection {
+  readonly local = { host: '127.0.0.1', port: 9092 }
+  readonly remote = { host: '127.0.0.1', port: 50_000 }
+  unsentBytes = 0
+  paused = false
+  destroyed = false
+  readonly written: string[] = []
+  handler!: ConnectionHandler
+
+  start(handler: ConnectionHandler) {
+    this.handler = handler
+  }
+
+  pause() {
+    this.paused = true
+  }
+
+  resume() {
+    this.paused = false
+  }
+
+  write(buffers: readonly Buffer[]) {
+    this.written.push(Buffer.concat(buffers).toString())
+    return true
+  }
+
+  end() {}
+
+  destroy() {
+    this.destroyed = true
+  }
+
+  send(...requests: { key: number; id: number; bytes?: number }[]) {
+    const frames = requests.map(({ key, id, bytes = 4 }) => {
+      const frame = Buffer.alloc(4 + bytes)
+      frame.writeInt32BE(bytes, 0)
+      frame.writeInt16BE(key, 4)
+      frame.writeInt16BE(id, 6)
+      return frame
+    })
+    this.handler.data(Buffer.concat(frames))
+  }
+}
+
+/** A host whose handlers answer when the test says so. */
+class Host implements ConnectionHost {
+  readonly limits: ConnectionLimits
+  readonly budget: ByteBudget
+  readonly open: Call[] = []
+  readonly started: number[] = []
+  readonly reasons: string[] = []
+  readonly abandoned: number[] = []
+  nowMs = 0
+
+  constructor(limits: Partial<ConnectionLimits> = {}) {
+    this.limits = { ...DEFAULT_LIMITS, ...limits }
+    this.budget = new ByteBudget(this.limits.nodeInFlightBytesMax)
+  }
+
+  monotonicMs() {
+    return this.nowMs
+  }
+
+  dispatch(connection: ClientConnection, frame: Buffer) {
+    const apiKey = frame.readInt16BE(0)
+    if (apiKey > 1) return `unknown api key ${apiKey}`
+    const id = frame.readInt16BE(2)
+    const kind = {
+      apiKey,
+      name: 'test',
+      encodeResponse: (_version: number, correlationId: number) => [Buffer.from(`[${correlationId}]`)],
+      finished() {},
+    }
+    const facts = { connection, kind, apiVersion: 0, correlationId: id, clientId: null, receivedMs: 0 }
+    const call = new Call({ ...facts, frameBytes: frame.length })
+    call.abandoned = () => this.abandoned.push(id)
+    connection.opened(call)
+    this.started.push(id)
+    this.open.push(call)
+    return null
+  }
+
+  refused(_connection: ClientConnection, reason: string) {
+    this.reasons.push(reason)
+  }
+
+  closed() {}
+
+  answer(id: number) {
+    const index = this.open.findIndex((call) => call.correlationId === id)
+    const [call] = this.open.splice(index, 1)
+    call?.reply(null)
+  }
+}
+
+function connect(host: Host): Wire {
+  const wire = new Wire()
+  new ClientConnection(wire, 'PLAINTEXT', host).start()
+  return wire
+}
+
+test('answers leave in the order of the requests, whatever order they are ready in', () => {
+  const host = new Host()
+  const wire = connect(host)
+  wire.send({ key: PRODUCE, id: 1 }, { key: PRODUCE, id: 2 }, { key: PRODUCE, id: 3 })
+  assert.deepEqual(host.started, [1, 2, 3])
+  host.answer(3)
+  host.answer(2)
+  assert.deepEqual(wire.written, [])
+  host.answer(1)
+  assert.deepEqual(wire.written, ['[1][2][3]'])
+})
+
+test('only produce requests overtake nobody while others are under way: a fetch waits for its turn', () => {
+  const host = new Host()
+  const wire = connect(host)
+  wire.send({ key: PRODUCE, id: 1 }, { key: FETCH, id: 2 }, { key: PRODUCE, id: 3 })
+  assert.deepEqual(host.started, [1])
+  assert.ok(wire.paused)
+  host.answer(1)
+  assert.deepEqual(host.started, [1, 2])
+  assert.ok(wire.paused)
+  host.answer(2)
+  assert.deepEqual(host.started, [1, 2, 3])
+  assert.ok(!wire.paused)
+})
+
+test('requests, bytes and unsent answers each have a bound at which reading stops', () => {
+  const counted = new Host({ callsInFlightMax: 2 })
+  const first = connect(counted)
+  first.send({ key: PRODUCE, id: 1 }, { key: PRODUCE, id: 2 }, { key: PRODUCE, id: 3 })
+  assert.deepEqual(counted.started, [1, 2])
+  assert.ok(first.paused)
+  counted.answer(1)
+  assert.deepEqual(counted.started, [1, 2, 3])
+
+  const weighed = new Host({ connectionInFlightBytesMax: 1000 })
+  const second = connect(weighed)
+  second.send({ key: PRODUCE, id: 1, bytes: 5000 }, { key: PRODUCE, id: 2, bytes: 10 })
+  assert.deepEqual(weighed.started, [1])
+  weighed.answer(1)
+  assert.deepEqual(weighed.started, [1, 2])
+
+  const slow = new Host({ unsentBytesMax: 100 })
+  const third = connect(slow)
+  third.unsentBytes = 101
+  third.send({ key: FETCH, id: 1 })
+  assert.deepEqual(slow.started, [])
+  assert.ok(third.paused)
+  third.unsentBytes = 0
+  third.handler.drained()
+  assert.deepEqual(slow.started, [1])
+})
+
+test('the bytes of the node are bounded across connections, first come first served', () => {
+  const host = new Host({ nodeInFlightBytesMax: 100 })
+  const wires = [connect(host), connect(host), connect(host)] as const
+  wires[0].send({ key: FETCH, id: 1, bytes: 90 })
+  wires[1].send({ key: FETCH, id: 2, bytes: 80 })
+  wires[2].send({ key: FETCH, id: 3, bytes: 5 })
+  assert.deepEqual(host.started, [1])
+  host.answer(1)
+  assert.deepEqual(host.started, [1, 2, 3])
+  host.answer(2)
+  host.answer(3)
+  assert.equal(host.budget.usedBytes, 0)
+})
+
+test('a connection that dies gives back its bytes, its place in the queue and its calls', () => {
+  const host = new Host({ nodeInFlightBytesMax: 100 })
+  const [dead, queued, last] = [connect(host), connect(host), connect(host)]
+  dead.send({ key: PRODUCE, id: 1, bytes: 60 }, { key: PRODUCE, id: 2, bytes: 30 })
+  queued.send({ key: FETCH, id: 3, bytes: 100 })
+  last.send({ key: FETCH, id: 4, bytes: 50 })
+  queued.handler.closed(null)
+  dead.handler.closed(null)
+  assert.deepEqual(host.abandoned, [1, 2])
+  assert.deepEqual(host.started, [1, 2, 4])
+  host.answer(1)
+  assert.deepEqual(dead.written, [])
+  host.answer(4)
+  assert.equal(host.budget.usedBytes, 0)
+})
+
+test('what cannot be understood closes the connection with its reason', () => {
+  const host = new Host()
+  const wire = connect(host)
+  wire.send({ key: 99, id: 1 })
+  assert.deepEqual(host.reasons, ['unknown api key 99'])
+  assert.ok(wire.destroyed)
+  assert.equal(host.budget.usedBytes, 0)
+})
+
+test('a stranger gets a small frame only; a client that has spoken gets the configured one', () => {
+  const host = new Host({ firstRequestBytesMax: 100, requestBytesMax: 1000 })
+  const stranger = connect(host)
+  stranger.send({ key: FETCH, id: 1, bytes: 101 })
+  assert.deepEqual(host.reasons, ['request of 101 bytes, the limit of a first request is 100'])
+  const client = connect(host)
+  client.send({ key: PRODUCE, id: 2 }, { key: PRODUCE, id: 3, bytes: 1000 })
+  assert.deepEqual(host.started, [2, 3])
+  client.send({ key: PRODUCE, id: 4, bytes: 1001 })
+  assert.equal(host.reasons[1], 'request of 1001 bytes, socket.request.max.bytes is 1000')
+})
+
+test('deadlines: silence at the door, a request that never ends, idleness', () => {
+  const limits = { firstRequestDeadlineMs: 10, frameDeadlineMs: 100, frameBytesPerMsMin: 1, idleMs: 1000 }
+  const host = new Host(limits)
+  const connection = new ClientConnection(new Wire(), 'PLAINTEXT', host)
+  assert.equal(connection.overdue(9), null)
+  assert.match(connection.overdue(10) ?? '', /no valid request within 10 ms/)
+
+  const wire = new Wire()
+  const client = new ClientConnection(wire, 'PLAINTEXT', host)
+  client.start()
+  wire.send({ key: FETCH, id: 1 })
+  assert.ok(!client.isIdle(5000))
+  host.answer(1)
+  assert.ok(client.isIdle(1000))
+  wire.handler.data(Buffer.from([0, 0, 1, 0, 7]))
+  assert.equal(client.overdue(355), null)
+  assert.match(client.overdue(356) ?? '', /request of 256 bytes not complete after 356 ms/)
+})

@@ -1,0 +1,198 @@
+/** What the assembler asks and tells the connection it serves. */
+export interface FrameSink {
+  /**
+   * A frame of `frameBytes` is about to be assembled. `take` goes on; `wait` stops until `resume`; a text refuses the
+   * connection for that reason. Called again for the same frame after a `wait`.
+   */
+  begin(frameBytes: number): 'take' | 'wait' | { refuse: string }
+  /** One whole request without its size. The buffer belongs to the sink and is never written again. */
+  frame(frame: Buffer): void
+  /** The stream can not be understood: nothing more is read from it. */
+  broken(reason: string): void
+}
+
+/** A frame up to this size is copied into a shared slab: an own buffer would cost more than the frame itself. */
+const SLAB_FRAME_BYTES_MAX = 4 * 1024
+const SLAB_BYTES = 64 * 1024
+/**
+ * The first piece allocated for a frame. A larger frame grows by doubling as its bytes arrive, so that a client gets
+ * at most twice the memory that it paid for with bytes.
+ */
+const FIRST_PIECE_BYTES_MAX = 1024 * 1024
+const SIZE_BYTES = 4
+const PRODUCE_KEY = 0
+
+/**
+ * Small frames lie side by side in a slab that is freed when its last frame is. Produced records live on in a log's
+ * tail, everything else dies with its request: the two must not share a slab, or one small record would keep alive the
+ * memory of hundreds of long-answered requests.
+ */
+class Slab {
+  #buffer = Buffer.alloc(0)
+  #used = 0
+
+  copy(source: Buffer, start: number, end: number): Buffer {
+    const length = end - start
+    if (this.#buffer.length - this.#used < length) {
+      this.#buffer = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.#used = 0
+    }
+    const at = this.#used
+    this.#used += length
+    source.copy(this.#buffer, at, start, end)
+    return this.#buffer.subarray(at, at + length)
+  }
+}
+
+const producedSlab = new Slab()
+const otherSlab = new Slab()
+
+/**
+ * Cuts the bytes of one connection into frames. Every byte is copied exactly once, out of the read buffer (which the
+ * next read overwrites) into a buffer of the frame's own size. When the sink says `wait`, what is left of the chunk is
+ * kept: no more than one read buffer, since the connection is paused meanwhile.
+ */
+export class FrameAssembler {
+  readonly #sink: FrameSink
+  /** The frame in the making, null between frames; it may be shorter than `#frameBytes` while it grows. */
+  #frame: Buffer | null = null
+  #frameBytes = 0
+  #filled = 0
+  /** Bytes of the size prefix that came without the rest of it: 0 to 3. */
+  readonly #size = Buffer.alloc(SIZE_BYTES)
+  #sizeFilled = 0
+  #held: Buffer | null = null
+  #stopped = false
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink
+  }
+
+  /** True between the first byte of a frame and its last. */
+  get inFrame(): boolean {
+    return this.#frame !== null || this.#sizeFilled > 0
+  }
+
+  /** True when bytes wait here for `resume`. */
+  get waiting(): boolean {
+    return this.#held !== null
+  }
+
+  /** Nothing more is cut, and what is held is dropped. */
+  stop(): void {
+    this.#stopped = true
+    this.#frame = null
+    this.#held = null
+  }
+
+  /** `chunk` is valid during the call only. */
+  push(chunk: Buffer): void {
+    if (this.#stopped) return
+    // Data after a pause: a kernel read may already have been under way.
+    if (this.#held !== null) this.#held = Buffer.concat([this.#held, chunk])
+    else this.#cut(chunk)
+  }
+
+  /** Goes on with what was held when the sink said `wait`. */
+  resume(): void {
+    const held = this.#held
+    if (held === null || this.#stopped) return
+    this.#held = null
+    this.#cut(held)
+  }
+
+  #cut(chunk: Buffer): void {
+    let at = 0
+    if (this.#frame !== null) {
+      at = this.#fill(chunk, 0)
+      if (at < 0) return
+    }
+    while (!this.#stopped && at < chunk.length) {
+      const bodyAt = this.#readSize(chunk, at)
+      if (bodyAt < 0) return
+      if (this.#frameBytes < 0) {
+        this.#break(`frame size ${this.#frameBytes} is negative`)
+        return
+      }
+      const answer = this.#sink.begin(this.#frameBytes)
+      if (this.#stopped) return
+      if (answer === 'wait') {
+        this.#hold(chunk, bodyAt)
+        return
+      }
+      if (answer !== 'take') {
+        this.#break(answer.refuse)
+        return
+      }
+      this.#sizeFilled = 0
+      const end = bodyAt + this.#frameBytes
+      if (end <= chunk.length) {
+        this.#sink.frame(this.#copyWhole(chunk, bodyAt, end))
+        at = end
+        continue
+      }
+      this.#frame = Buffer.allocUnsafeSlow(Math.min(this.#frameBytes, FIRST_PIECE_BYTES_MAX))
+      this.#filled = 0
+      at = this.#fill(chunk, bodyAt)
+      if (at < 0) return
+    }
+  }
+
+  /** Completes the size prefix; returns where the body begins, or -1 when the chunk ends first. */
+  #readSize(chunk: Buffer, start: number): number {
+    if (this.#sizeFilled === 0 && chunk.length - start >= SIZE_BYTES) {
+      this.#frameBytes = chunk.readInt32BE(start)
+      return start + SIZE_BYTES
+    }
+    let at = start
+    while (this.#sizeFilled < SIZE_BYTES && at < chunk.length) this.#size[this.#sizeFilled++] = chunk[at++] as number
+    if (this.#sizeFilled < SIZE_BYTES) return -1
+    this.#frameBytes = this.#size.readInt32BE(0)
+    return at
+  }
+
+  #copyWhole(chunk: Buffer, start: number, end: number): Buffer {
+    if (end - start > SLAB_FRAME_BYTES_MAX) {
+      const frame = Buffer.allocUnsafeSlow(end - start)
+      chunk.copy(frame, 0, start, end)
+      return frame
+    }
+    const isProduce = end - start >= 2 && chunk.readInt16BE(start) === PRODUCE_KEY
+    return (isProduce ? producedSlab : otherSlab).copy(chunk, start, end)
+  }
+
+  /** Moves bytes into the frame in the making; returns where the next frame begins, or -1 when more is needed. */
+  #fill(chunk: Buffer, start: number): number {
+    let at = start
+    for (;;) {
+      const frame = this.#frame as Buffer
+      const take = Math.min(frame.length - this.#filled, chunk.length - at)
+      chunk.copy(frame, this.#filled, at, at + take)
+      this.#filled += take
+      at += take
+      if (this.#filled === this.#frameBytes) {
+        this.#frame = null
+        this.#sink.frame(frame)
+        return this.#stopped ? -1 : at
+      }
+      if (this.#filled < frame.length) return -1
+      const grown = Buffer.allocUnsafeSlow(Math.min(frame.length * 2, this.#frameBytes))
+      frame.copy(grown)
+      this.#frame = grown
+    }
+  }
+
+  /** Keeps the undecided frame's size and the bytes after it. */
+  #hold(chunk: Buffer, bodyAt: number): void {
+    const held = Buffer.allocUnsafeSlow(SIZE_BYTES + chunk.length - bodyAt)
+    held.writeInt32BE(this.#frameBytes, 0)
+    chunk.copy(held, SIZE_BYTES, bodyAt)
+    this.#sizeFilled = 0
+    this.#held = held
+  }
+
+  #break(reason: string): void {
+    this.stop()
+    this.#sink.broken(reason)
+  }
+}

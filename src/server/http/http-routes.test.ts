@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answerHttp, type HttpSource } from './http-routes.ts'
+
+const source: HttpSource = {
+  health: () => ({
+    live: [{ name: 'event loop', problem: null }],
+    ready: [{ name: 'log recovery', problem: '3 of 10 logs are still being recovered' }],
+  }),
+  metrics: () => [{ name: 'up', help: 'h', type: 'gauge', samples: [{ value: 1 }] }],
+}
+
+function get(path: string, method = 'GET') {
+  const url = new URL(`http://x${path}`)
+  return answerHttp({ method, path: url.pathname, query: url.searchParams }, source)
+}
+
+test('live but not ready: the probes differ and the reason is in words', () => {
+  assert.deepEqual(get('/livez'), { status: 200, contentType: 'text/plain; charset=utf-8', body: 'ok\n' })
+  assert.equal(get('/readyz').status, 503)
+  assert.match(get('/readyz').body, /\[-\] log recovery: 3 of 10 logs are still being recovered/)
+})
+
+test('verbose lists what is well too', () => {
+  assert.equal(
+    get('/healthz?verbose').body,
+    '[+] event loop ok\n[-] log recovery: 3 of 10 logs are still being recovered\n1 of 2 checks failed\n',
+  )
+})
+
+test('metrics, unknown paths and other methods', () => {
+  assert.match(get('/metrics').body, /^up 1$/m)
+  assert.equal(get('/secret').status, 404)
+  assert.equal(get('/metrics', 'POST').status, 405)
+})
