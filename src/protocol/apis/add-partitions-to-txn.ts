@@ -1,0 +1,52 @@
+import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+
+const addPartitionsToTxnTopic = struct({
+  name: string,
+  partitions: array(int32),
+})
+
+const transaction = struct({
+  transactionalId: string,
+  producerId: int64,
+  producerEpoch: int16,
+  verifyOnly: bool.default(false),
+  topics: array(addPartitionsToTxnTopic),
+})
+
+const addPartitionsToTxnPartitionResult = struct({
+  partitionIndex: int32,
+  partitionErrorCode: int16,
+})
+
+const addPartitionsToTxnTopicResult = struct({
+  name: string,
+  resultsByPartition: array(addPartitionsToTxnPartitionResult),
+})
+
+const resultsByTransaction = struct({
+  transactionalId: string,
+  topicResults: array(addPartitionsToTxnTopicResult),
+})
+
+export const AddPartitionsToTxn = api({
+  key: 24,
+  name: 'AddPartitionsToTxn',
+  versions: [0, 5],
+  flexible: 3,
+  listeners: ['broker'],
+  request: struct({
+    transactions: array(transaction).since(4),
+    v3AndBelowTransactionalId: string.until(3),
+    v3AndBelowProducerId: int64.until(3),
+    v3AndBelowProducerEpoch: int16.until(3),
+    v3AndBelowTopics: array(addPartitionsToTxnTopic).until(3),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16.since(4).ignorable,
+    resultsByTransaction: array(resultsByTransaction).since(4),
+    resultsByTopicV3AndBelow: array(addPartitionsToTxnTopicResult).until(3),
+  }),
+})
+export type AddPartitionsToTxnRequest = RequestOf<typeof AddPartitionsToTxn>
+export type AddPartitionsToTxnResponse = ResponseOf<typeof AddPartitionsToTxn>

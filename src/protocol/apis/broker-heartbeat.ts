@@ -1,0 +1,27 @@
+import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, struct, uuid } from '../schema.ts'
+
+export const BrokerHeartbeat = api({
+  key: 63,
+  name: 'BrokerHeartbeat',
+  versions: [0, 2],
+  flexible: 0,
+  listeners: ['controller'],
+  request: struct({
+    brokerId: int32,
+    brokerEpoch: int64.default(-1),
+    currentMetadataOffset: int64,
+    wantFence: bool,
+    wantShutDown: bool,
+    offlineLogDirs: array(uuid).since(1).tag(0),
+    cordonedLogDirs: array(uuid).nullable().since(2, { absent: null }).tag(1),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    isCaughtUp: bool.default(false),
+    isFenced: bool.default(true),
+    shouldShutDown: bool,
+  }),
+})
+export type BrokerHeartbeatRequest = RequestOf<typeof BrokerHeartbeat>
+export type BrokerHeartbeatResponse = ResponseOf<typeof BrokerHeartbeat>

@@ -1,0 +1,53 @@
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  int64,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+  uint16,
+  uuid,
+} from '../schema.ts'
+
+const listener = struct({
+  name: string,
+  host: string,
+  port: uint16,
+  securityProtocol: int16,
+})
+
+const feature = struct({
+  name: string,
+  minSupportedVersion: int16,
+  maxSupportedVersion: int16,
+})
+
+export const BrokerRegistration = api({
+  key: 62,
+  name: 'BrokerRegistration',
+  versions: [0, 4],
+  flexible: 0,
+  listeners: ['controller'],
+  request: struct({
+    brokerId: int32,
+    clusterId: string,
+    incarnationId: uuid,
+    listeners: array(listener),
+    features: array(feature),
+    rack: string.nullable(),
+    isMigratingZkBroker: bool.since(1),
+    logDirs: array(uuid).since(2).ignorable,
+    previousBrokerEpoch: int64.since(3, { absent: -1 }).ignorable,
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    brokerEpoch: int64.default(-1),
+  }),
+})
+export type BrokerRegistrationRequest = RequestOf<typeof BrokerRegistration>
+export type BrokerRegistrationResponse = ResponseOf<typeof BrokerRegistration>

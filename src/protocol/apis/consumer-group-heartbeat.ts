@@ -1,0 +1,41 @@
+import { api, array, int16, int32, type RequestOf, type ResponseOf, string, struct, uuid } from '../schema.ts'
+
+const topicPartition = struct({
+  topicId: uuid,
+  partitions: array(int32),
+})
+
+export const ConsumerGroupHeartbeat = api({
+  key: 68,
+  name: 'ConsumerGroupHeartbeat',
+  versions: [0, 1],
+  flexible: 0,
+  listeners: ['broker'],
+  request: struct({
+    groupId: string,
+    memberId: string,
+    memberEpoch: int32,
+    instanceId: string.nullable().default(null),
+    rackId: string.nullable().default(null),
+    rebalanceTimeoutMs: int32.default(-1),
+    subscribedTopicNames: array(string).nullable().default(null),
+    subscribedTopicRegex: string.nullable().since(1, { absent: null }),
+    serverAssignor: string.nullable().default(null),
+    topicPartitions: array(struct({ topicId: uuid, partitions: array(int32) }))
+      .nullable()
+      .default(null),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    errorMessage: string.nullable().default(null),
+    memberId: string.nullable().default(null),
+    memberEpoch: int32,
+    heartbeatIntervalMs: int32,
+    assignment: struct({ topicPartitions: array(topicPartition) })
+      .nullable()
+      .default(null),
+  }),
+})
+export type ConsumerGroupHeartbeatRequest = RequestOf<typeof ConsumerGroupHeartbeat>
+export type ConsumerGroupHeartbeatResponse = ResponseOf<typeof ConsumerGroupHeartbeat>

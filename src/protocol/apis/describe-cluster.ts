@@ -1,0 +1,34 @@
+import { api, array, bool, int16, int32, int8, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+
+const broker = struct({
+  brokerId: int32,
+  host: string,
+  port: int32,
+  rack: string.nullable().default(null),
+  isFenced: bool.since(2),
+})
+
+export const DescribeCluster = api({
+  key: 60,
+  name: 'DescribeCluster',
+  versions: [0, 2],
+  flexible: 0,
+  listeners: ['broker', 'controller'],
+  request: struct({
+    includeClusterAuthorizedOperations: bool,
+    endpointType: int8.since(1, { absent: 1 }),
+    includeFencedBrokers: bool.since(2),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    errorMessage: string.nullable().default(null),
+    endpointType: int8.since(1, { absent: 1 }),
+    clusterId: string,
+    controllerId: int32.default(-1),
+    brokers: array(broker),
+    clusterAuthorizedOperations: int32.default(-0x80000000),
+  }),
+})
+export type DescribeClusterRequest = RequestOf<typeof DescribeCluster>
+export type DescribeClusterResponse = ResponseOf<typeof DescribeCluster>

@@ -1,0 +1,35 @@
+import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+
+const partition = struct({
+  partitionIndex: int32,
+  partitionSize: int64,
+  offsetLag: int64,
+  isFutureKey: bool,
+})
+
+const result = struct({
+  errorCode: int16,
+  logDir: string,
+  topics: array(struct({ name: string, partitions: array(partition) })),
+  totalBytes: int64.since(4, { absent: -1 }).ignorable,
+  usableBytes: int64.since(4, { absent: -1 }).ignorable,
+  isCordoned: bool.since(5).ignorable,
+})
+
+export const DescribeLogDirs = api({
+  key: 35,
+  name: 'DescribeLogDirs',
+  versions: [1, 5],
+  flexible: 2,
+  listeners: ['broker'],
+  request: struct({
+    topics: array(struct({ topic: string, partitions: array(int32) })).nullable(),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16.since(3).ignorable,
+    results: array(result),
+  }),
+})
+export type DescribeLogDirsRequest = RequestOf<typeof DescribeLogDirs>
+export type DescribeLogDirsResponse = ResponseOf<typeof DescribeLogDirs>

@@ -1,0 +1,35 @@
+import { api, array, int16, int32, int64, int8, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+
+const partition = struct({
+  partitionIndex: int32,
+  currentLeaderEpoch: int32.since(4, { absent: -1 }).ignorable,
+  timestamp: int64,
+})
+
+const partitionResult = struct({
+  partitionIndex: int32,
+  errorCode: int16,
+  timestamp: int64.default(-1),
+  offset: int64.default(-1),
+  leaderEpoch: int32.since(4, { absent: -1 }),
+})
+
+export const ListOffsets = api({
+  key: 2,
+  name: 'ListOffsets',
+  versions: [1, 11],
+  flexible: 6,
+  listeners: ['broker'],
+  request: struct({
+    replicaId: int32,
+    isolationLevel: int8.since(2),
+    topics: array(struct({ name: string, partitions: array(partition) })),
+    timeoutMs: int32.since(10).ignorable,
+  }),
+  response: struct({
+    throttleTimeMs: int32.since(2).ignorable,
+    topics: array(struct({ name: string, partitions: array(partitionResult) })),
+  }),
+})
+export type ListOffsetsRequest = RequestOf<typeof ListOffsets>
+export type ListOffsetsResponse = ResponseOf<typeof ListOffsets>

@@ -1,0 +1,78 @@
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  int64,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+  uuid,
+} from '../schema.ts'
+
+const topic = struct({
+  name: string.until(9).ignorable,
+  topicId: uuid.since(10).ignorable,
+  partitionIndexes: array(int32),
+})
+
+const group = struct({
+  groupId: string,
+  memberId: string.nullable().since(9, { absent: null }).ignorable,
+  memberEpoch: int32.since(9, { absent: -1 }).ignorable,
+  topics: array(topic).nullable(),
+})
+
+const partition = struct({
+  partitionIndex: int32,
+  committedOffset: int64,
+  committedLeaderEpoch: int32.since(5, { absent: -1 }).ignorable,
+  metadata: string.nullable(),
+  errorCode: int16,
+})
+
+const partitionResult = struct({
+  partitionIndex: int32,
+  committedOffset: int64,
+  committedLeaderEpoch: int32.default(-1),
+  metadata: string.nullable(),
+  errorCode: int16,
+})
+
+const topicResult = struct({
+  name: string.until(9).ignorable,
+  topicId: uuid.since(10).ignorable,
+  partitions: array(partitionResult),
+})
+
+const groupResult = struct({
+  groupId: string,
+  topics: array(topicResult),
+  errorCode: int16.default(0),
+})
+
+export const OffsetFetch = api({
+  key: 9,
+  name: 'OffsetFetch',
+  versions: [1, 10],
+  flexible: 6,
+  listeners: ['broker'],
+  request: struct({
+    groupId: string.until(7),
+    topics: array(struct({ name: string, partitionIndexes: array(int32) }))
+      .nullable(2)
+      .until(7),
+    groups: array(group).since(8),
+    requireStable: bool.since(7),
+  }),
+  response: struct({
+    throttleTimeMs: int32.since(3).ignorable,
+    topics: array(struct({ name: string, partitions: array(partition) })).until(7),
+    errorCode: int16.since(2).until(7).ignorable,
+    groups: array(groupResult).since(8),
+  }),
+})
+export type OffsetFetchRequest = RequestOf<typeof OffsetFetch>
+export type OffsetFetchResponse = ResponseOf<typeof OffsetFetch>

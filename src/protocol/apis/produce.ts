@@ -1,0 +1,71 @@
+import {
+  api,
+  array,
+  int16,
+  int32,
+  int64,
+  records,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+  uuid,
+} from '../schema.ts'
+
+const topicData = struct({
+  name: string.until(12).ignorable,
+  topicId: uuid.since(13).ignorable,
+  partitionData: array(struct({ index: int32, records: records.nullable() })),
+})
+
+const recordError = struct({
+  batchIndex: int32,
+  batchIndexErrorMessage: string.nullable().default(null),
+})
+
+const partitionResponse = struct({
+  index: int32,
+  errorCode: int16,
+  baseOffset: int64,
+  logAppendTimeMs: int64.default(-1),
+  logStartOffset: int64.since(5, { absent: -1 }).ignorable,
+  recordErrors: array(recordError).since(8).ignorable,
+  errorMessage: string.nullable().since(8, { absent: null }).ignorable,
+  currentLeader: struct({ leaderId: int32.default(-1), leaderEpoch: int32.default(-1) })
+    .since(10)
+    .tag(0),
+})
+
+const topicResponse = struct({
+  name: string.until(12).ignorable,
+  topicId: uuid.since(13).ignorable,
+  partitionResponses: array(partitionResponse),
+})
+
+const nodeEndpoint = struct({
+  nodeId: int32,
+  host: string,
+  port: int32,
+  rack: string.nullable().default(null),
+})
+
+export const Produce = api({
+  key: 0,
+  name: 'Produce',
+  versions: [3, 13],
+  flexible: 9,
+  listeners: ['broker'],
+  request: struct({
+    transactionalId: string.nullable().default(null),
+    acks: int16,
+    timeoutMs: int32,
+    topicData: array(topicData),
+  }),
+  response: struct({
+    responses: array(topicResponse),
+    throttleTimeMs: int32.default(0),
+    nodeEndpoints: array(nodeEndpoint).since(10).tag(0),
+  }),
+})
+export type ProduceRequest = RequestOf<typeof Produce>
+export type ProduceResponse = ResponseOf<typeof Produce>

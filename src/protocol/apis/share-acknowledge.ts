@@ -1,0 +1,64 @@
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  int64,
+  int8,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+  uuid,
+} from '../schema.ts'
+
+const acknowledgementBatch = struct({
+  firstOffset: int64,
+  lastOffset: int64,
+  acknowledgeTypes: array(int8),
+})
+
+const partition = struct({
+  partitionIndex: int32,
+  acknowledgementBatches: array(acknowledgementBatch),
+})
+
+const partitionResult = struct({
+  partitionIndex: int32,
+  errorCode: int16,
+  errorMessage: string.nullable().default(null),
+  currentLeader: struct({ leaderId: int32, leaderEpoch: int32 }),
+})
+
+const nodeEndpoint = struct({
+  nodeId: int32,
+  host: string,
+  port: int32,
+  rack: string.nullable().default(null),
+})
+
+export const ShareAcknowledge = api({
+  key: 79,
+  name: 'ShareAcknowledge',
+  versions: [1, 2],
+  flexible: 0,
+  listeners: ['broker'],
+  request: struct({
+    groupId: string.nullable().default(null),
+    memberId: string.nullable(),
+    shareSessionEpoch: int32,
+    isRenewAck: bool.since(2),
+    topics: array(struct({ topicId: uuid, partitions: array(partition) })),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    errorMessage: string.nullable().default(null),
+    acquisitionLockTimeoutMs: int32.since(2).ignorable,
+    responses: array(struct({ topicId: uuid, partitions: array(partitionResult) })),
+    nodeEndpoints: array(nodeEndpoint),
+  }),
+})
+export type ShareAcknowledgeRequest = RequestOf<typeof ShareAcknowledge>
+export type ShareAcknowledgeResponse = ResponseOf<typeof ShareAcknowledge>

@@ -1,0 +1,46 @@
+import { api, array, int16, int32, int8, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+
+const topologyDescriptionNode = struct({
+  name: string,
+  nodeType: int8,
+  sourceTopics: array(string),
+  sinkTopic: string.nullable().default(null),
+  stores: array(string),
+  successors: array(string),
+})
+
+const topologyDescriptionSubtopology = struct({
+  subtopologyId: string,
+  nodes: array(topologyDescriptionNode),
+})
+
+const topologyDescriptionGlobalStore = struct({
+  source: topologyDescriptionNode,
+  processor: topologyDescriptionNode,
+})
+
+const topologyDescription = struct({
+  subtopologies: array(topologyDescriptionSubtopology),
+  globalStores: array(topologyDescriptionGlobalStore),
+})
+
+export const StreamsGroupTopologyDescriptionUpdate = api({
+  key: 93,
+  name: 'StreamsGroupTopologyDescriptionUpdate',
+  versions: [0, 0],
+  flexible: 0,
+  listeners: ['broker'],
+  request: struct({
+    groupId: string,
+    memberId: string,
+    topologyEpoch: int32,
+    topologyDescription: topologyDescription,
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    errorMessage: string.nullable().default(null),
+  }),
+})
+export type StreamsGroupTopologyDescriptionUpdateRequest = RequestOf<typeof StreamsGroupTopologyDescriptionUpdate>
+export type StreamsGroupTopologyDescriptionUpdateResponse = ResponseOf<typeof StreamsGroupTopologyDescriptionUpdate>

@@ -1,0 +1,31 @@
+import { api, array, int16, int32, type RequestOf, type ResponseOf, string, struct, uint16, uuid } from '../schema.ts'
+
+const currentLeader = struct({
+  leaderId: int32.default(-1),
+  leaderEpoch: int32.default(-1),
+  host: string,
+  port: int32,
+})
+
+export const UpdateRaftVoter = api({
+  key: 82,
+  name: 'UpdateRaftVoter',
+  versions: [0, 0],
+  flexible: 0,
+  listeners: ['controller'],
+  request: struct({
+    clusterId: string.nullable(),
+    currentLeaderEpoch: int32,
+    voterId: int32,
+    voterDirectoryId: uuid,
+    listeners: array(struct({ name: string, host: string, port: uint16 })),
+    kRaftVersionFeature: struct({ minSupportedVersion: int16, maxSupportedVersion: int16 }),
+  }),
+  response: struct({
+    throttleTimeMs: int32.default(0),
+    errorCode: int16,
+    currentLeader: currentLeader.tag(0),
+  }),
+})
+export type UpdateRaftVoterRequest = RequestOf<typeof UpdateRaftVoter>
+export type UpdateRaftVoterResponse = ResponseOf<typeof UpdateRaftVoter>
