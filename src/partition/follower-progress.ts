@@ -1,0 +1,35 @@
+/**
+ * What a leader knows of one follower, since it was elected. A follower that has not fetched yet has no offsets:
+ * nothing may be counted on it.
+ */
+export class FollowerProgress {
+  readonly id: number
+  /** Of the incarnation that fetched last; -1 before the first fetch. */
+  brokerEpoch = -1
+  /** One past what it holds; -1 before the first fetch. */
+  endOffset = -1
+  /** One past what it has fsynced; null when it does not say. */
+  durableOffset: number | null = -1
+  /** The last moment at which it had all that the leader had. */
+  caughtUpMs: number
+  #fetchedMs = 0
+  /** Nothing was asked before the first fetch, so that one cannot have been level with it. */
+  #leaderEndAtFetch = Number.POSITIVE_INFINITY
+
+  /** `caughtUpMs`: when it is taken to have been level last; members of the ISR get the time of the election. */
+  constructor(id: number, caughtUpMs: number) {
+    this.id = id
+    this.caughtUpMs = caughtUpMs
+  }
+
+  /**
+   * `counted` is what this fetch proves by the topic's mode. Having now what the leader had at the fetch before means having
+   * been level at that moment: so a follower under steady load is never late for the last few records (KIP-16).
+   */
+  fetched({ counted, leaderEndOffset, nowMs }: { counted: number; leaderEndOffset: number; nowMs: number }): void {
+    if (counted >= leaderEndOffset) this.caughtUpMs = Math.max(this.caughtUpMs, nowMs)
+    else if (counted >= this.#leaderEndAtFetch) this.caughtUpMs = Math.max(this.caughtUpMs, this.#fetchedMs)
+    this.#fetchedMs = nowMs
+    this.#leaderEndAtFetch = leaderEndOffset
+  }
+}

@@ -1,0 +1,87 @@
+import { type Command, scenarios } from '../testing/datadriven.ts'
+import { PartitionLeader } from './leader.ts'
+import type { Durability, Effect, EligibleBroker, Input } from './types.ts'
+
+scenarios(import.meta.url, () => {
+  let leader: PartitionLeader | null = null
+  return (command) => {
+    if (command.name === 'lead') {
+      leader = lead(command)
+      return leader.dump()
+    }
+    if (leader === null) throw new Error('a scenario begins with lead')
+    const effects = leader.step(inputOf(command))
+    return [...effects.map(printed), leader.dump()].join('\n')
+  }
+})
+
+function lead(command: Command): PartitionLeader {
+  const replicas = command.numbers('replicas')
+  const end = command.number('end', 0)
+  return new PartitionLeader({
+    nodeId: 1,
+    leaderEpoch: 7,
+    registration: { replicas, isr: command.numbers('isr', replicas), partitionEpoch: 0 },
+    eligible: eligible(command.numbers('eligible', replicas)),
+    durability: command.text('mode', 'fsync') as Durability,
+    minInsyncReplicas: command.number('min', 1),
+    lagTimeMaxMs: 10_000,
+    endOffset: end,
+    writtenOffset: end,
+    durableOffset: end,
+    highWatermark: command.number('hw', 0),
+    nowMs: 0,
+  })
+}
+
+/** Broker 3 is in incarnation 30. */
+function eligible(ids: readonly number[]): EligibleBroker[] {
+  return ids.map((id) => ({ id, brokerEpoch: id * 10 }))
+}
+
+function inputOf(command: Command): Input {
+  switch (command.name) {
+    case 'progress': {
+      const endOffset = command.number('end')
+      const writtenOffset = command.number('written', endOffset)
+      return { type: 'progressed', endOffset, writtenOffset, durableOffset: command.number('durable', writtenOffset) }
+    }
+    case 'fetch': {
+      const replica = command.number('from')
+      const endOffset = command.number('at')
+      return {
+        type: 'fetched',
+        replica,
+        endOffset,
+        brokerEpoch: command.number('epoch', replica * 10),
+        durableOffset: command.text('durable', '') === 'unknown' ? null : command.number('durable', endOffset),
+        nowMs: command.number('now', 0),
+      }
+    }
+    case 'tick':
+      return { type: 'tick', nowMs: command.number('now') }
+    case 'commit':
+      return { type: 'isr-committed', isr: command.numbers('isr'), partitionEpoch: command.number('epoch') }
+    case 'refuse':
+      return { type: 'isr-refused', reaction: command.words[0] as 'drop' | 'wait' | 'retry' }
+    case 'image': {
+      const replicas = command.numbers('replicas', [1, 2, 3])
+      const registration = { replicas, isr: command.numbers('isr'), partitionEpoch: command.number('epoch') }
+      return { type: 'registered', registration, eligible: eligible(command.numbers('eligible', replicas)) }
+    }
+    case 'configure':
+      return {
+        type: 'configured',
+        durability: command.text('mode', 'fsync') as Durability,
+        minInsyncReplicas: command.number('min', 1),
+      }
+    default:
+      throw new Error(`unknown command ${command.name}`)
+  }
+}
+
+function printed(effect: Effect): string {
+  if (effect.type === 'raise-high-watermark') return `${effect.type} ${effect.offset}`
+  const isr = effect.isr.map(({ id, brokerEpoch }) => `${id}@${brokerEpoch}`)
+  return `${effect.type} isr=${isr.join(',')} partitionEpoch=${effect.partitionEpoch}`
+}

@@ -1,0 +1,256 @@
+import { assert } from '../base/assert.ts'
+import { FollowerProgress } from './follower-progress.ts'
+import type { Durability, Effect, EligibleBroker, Input, LeaderOptions, Registration } from './types.ts'
+
+const NOTHING: readonly Effect[] = []
+
+/**
+ * One partition's leader in one leader epoch: the ISR, what each follower holds, and the high watermark. It lives from
+ * the election to the next leader epoch; a new epoch means a new machine.
+ *
+ * Invariants: the high watermark never falls, and never exceeds what any member of the ISR, committed or proposed, is known
+ * to have by the topic's durability mode (I2); it stands still while the ISR is smaller than min.insync. At most one proposal
+ * is in flight.
+ */
+export class PartitionLeader {
+  readonly nodeId: number
+  readonly leaderEpoch: number
+  /** Where this leader's own records begin: nobody may join the ISR, and no end may be told, before it is committed. */
+  readonly epochStartOffset: number
+  readonly #lagTimeMaxMs: number
+  #registration: Registration
+  #isr: ReadonlySet<number>
+  #proposal: readonly number[] | null = null
+  /** The controller gave no decision: the proposal is made again at the next tick. */
+  #proposeAgain = false
+  #eligible = new Map<number, number>()
+  #followers = new Map<number, FollowerProgress>()
+  #durability: Durability
+  #minInsyncReplicas: number
+  #endOffset: number
+  #writtenOffset: number
+  #durableOffset: number
+  #highWatermark: number
+  #nowMs: number
+
+  constructor(options: LeaderOptions) {
+    const { registration } = options
+    assert(registration.replicas.includes(options.nodeId), `leader ${options.nodeId} of (${registration.replicas})`)
+    assert(options.highWatermark <= options.endOffset, `high watermark ${options.highWatermark} > ${options.endOffset}`)
+    this.nodeId = options.nodeId
+    this.leaderEpoch = options.leaderEpoch
+    this.epochStartOffset = options.endOffset
+    this.#lagTimeMaxMs = options.lagTimeMaxMs
+    this.#registration = registration
+    this.#isr = new Set(registration.isr)
+    this.#durability = options.durability
+    this.#minInsyncReplicas = options.minInsyncReplicas
+    this.#endOffset = options.endOffset
+    this.#writtenOffset = options.writtenOffset
+    this.#durableOffset = options.durableOffset
+    this.#highWatermark = options.highWatermark
+    this.#nowMs = options.nowMs
+    this.#setEligible(options.eligible)
+    this.#trackReplicas()
+  }
+
+  get highWatermark(): number {
+    return this.#highWatermark
+  }
+
+  /** The committed one, which is what counts for acks. */
+  get isr(): ReadonlySet<number> {
+    return this.#isr
+  }
+
+  get partitionEpoch(): number {
+    return this.#registration.partitionEpoch
+  }
+
+  /** More copies than there are replicas cannot be asked for, so that a topic with few replicas stays writable. */
+  get effectiveMinInsync(): number {
+    return Math.min(this.#minInsyncReplicas, this.#registration.replicas.length)
+  }
+
+  get isUnderMinInsync(): boolean {
+    return this.#isr.size < this.effectiveMinInsync
+  }
+
+  get isUnderReplicated(): boolean {
+    return this.#isr.size < this.#registration.replicas.length
+  }
+
+  /** Whether the high watermark has passed the election: only then is it at least every one told before (invariant H12). */
+  get endIsKnown(): boolean {
+    return this.#highWatermark >= this.epochStartOffset
+  }
+
+  step(input: Input): readonly Effect[] {
+    switch (input.type) {
+      case 'progressed':
+        this.#endOffset = input.endOffset
+        this.#writtenOffset = input.writtenOffset
+        this.#durableOffset = input.durableOffset
+        return this.#raiseHighWatermark()
+      case 'fetched':
+        return this.#onFetched(input)
+      case 'tick':
+        return this.#onTick(input.nowMs)
+      case 'isr-committed':
+        return this.#onIsrCommitted(input)
+      case 'isr-refused':
+        return this.#onIsrRefused(input.reaction)
+      case 'registered':
+        return this.#onRegistered(input)
+      case 'configured':
+        this.#durability = input.durability
+        this.#minInsyncReplicas = input.minInsyncReplicas
+        return this.#raiseHighWatermark()
+    }
+  }
+
+  /** `end=5 hw=2 isr=(1,2,3)`, then what is not at rest. */
+  dump(): string {
+    const parts = [`end=${this.#endOffset} hw=${this.#highWatermark} isr=(${[...this.#isr].join(',')})`]
+    if (this.#proposal !== null)
+      parts.push(`proposed=(${this.#proposal.join(',')})${this.#proposeAgain ? ' again' : ''}`)
+    if (this.isUnderMinInsync) parts.push('under-min-insync')
+    for (const { id, endOffset, durableOffset } of this.#followers.values()) {
+      if (endOffset >= 0) parts.push(`${id}:${endOffset}${durableOffset === null ? '' : `/${durableOffset}`}`)
+    }
+    return parts.join(' ')
+  }
+
+  #onFetched(input: Extract<Input, { type: 'fetched' }>): readonly Effect[] {
+    this.#nowMs = input.nowMs
+    const follower = this.#followers.get(input.replica)
+    // A fetch of an incarnation that the controller does not know (any more) proves nothing about the one it does (KIP-903).
+    if (follower === undefined || input.brokerEpoch < follower.brokerEpoch) return NOTHING
+    follower.brokerEpoch = input.brokerEpoch
+    follower.endOffset = input.endOffset
+    follower.durableOffset = input.durableOffset
+    follower.fetched({ counted: this.#counted(follower), leaderEndOffset: this.#endOffset, nowMs: input.nowMs })
+    const proposed = this.#maybeExpand(follower)
+    const raised = this.#raiseHighWatermark()
+    return proposed.length === 0 ? raised : [...proposed, ...raised]
+  }
+
+  #onTick(nowMs: number): readonly Effect[] {
+    this.#nowMs = nowMs
+    if (this.#proposal !== null) {
+      if (!this.#proposeAgain) return NOTHING
+      this.#proposeAgain = false
+      return [this.#proposalEffect(this.#proposal)]
+    }
+    const stay = [...this.#isr].filter((id) => id === this.nodeId || this.#isCaughtUp(id))
+    const shrink = stay.length < this.#isr.size ? this.#propose(stay) : NOTHING
+    // Time alone may have freed the high watermark of a replica that was about to join.
+    const raised = this.#raiseHighWatermark()
+    return raised.length === 0 ? shrink : [...shrink, ...raised]
+  }
+
+  #onIsrCommitted({ isr, partitionEpoch }: Extract<Input, { type: 'isr-committed' }>): readonly Effect[] {
+    if (partitionEpoch <= this.#registration.partitionEpoch) return NOTHING // the image was faster
+    this.#adopt({ ...this.#registration, isr, partitionEpoch })
+    return this.#raiseHighWatermark()
+  }
+
+  #onIsrRefused(reaction: 'drop' | 'wait' | 'retry'): readonly Effect[] {
+    if (this.#proposal === null) return NOTHING
+    if (reaction === 'retry') this.#proposeAgain = true
+    // Dropping is safe only when the controller has said no: until then a proposed member may be electable.
+    if (reaction === 'drop') this.#clearProposal()
+    return this.#raiseHighWatermark()
+  }
+
+  #onRegistered({ registration, eligible }: Extract<Input, { type: 'registered' }>): readonly Effect[] {
+    this.#setEligible(eligible)
+    if (registration.partitionEpoch > this.#registration.partitionEpoch) this.#adopt(registration)
+    return this.#raiseHighWatermark()
+  }
+
+  #adopt(registration: Registration): void {
+    this.#registration = registration
+    this.#isr = new Set(registration.isr)
+    this.#clearProposal()
+    this.#trackReplicas()
+  }
+
+  #clearProposal(): void {
+    this.#proposal = null
+    this.#proposeAgain = false
+  }
+
+  #setEligible(brokers: readonly EligibleBroker[]): void {
+    this.#eligible = new Map(brokers.map(({ id, brokerEpoch }) => [id, brokerEpoch]))
+  }
+
+  #trackReplicas(): void {
+    const { replicas } = this.#registration
+    for (const id of replicas) {
+      if (id === this.nodeId || this.#followers.has(id)) continue
+      this.#followers.set(id, new FollowerProgress(id, this.#isr.has(id) ? this.#nowMs : Number.NEGATIVE_INFINITY))
+    }
+    for (const id of this.#followers.keys()) if (!replicas.includes(id)) this.#followers.delete(id)
+  }
+
+  #maybeExpand(follower: FollowerProgress): readonly Effect[] {
+    const { id } = follower
+    if (this.#proposal !== null || this.#isr.has(id) || !this.#isEligible(follower)) return NOTHING
+    // Behind either of these it could become leader without a record that was acknowledged.
+    if (this.#counted(follower) < Math.max(this.#highWatermark, this.epochStartOffset)) return NOTHING
+    return this.#propose([...this.#isr, id])
+  }
+
+  #propose(isr: readonly number[]): readonly Effect[] {
+    this.#proposal = isr
+    this.#proposeAgain = false
+    return [this.#proposalEffect(isr)]
+  }
+
+  #proposalEffect(ids: readonly number[]): Effect {
+    const isr = ids.map((id) => ({ id, brokerEpoch: this.#eligible.get(id) ?? -1 }))
+    return { type: 'propose-isr', isr, partitionEpoch: this.#registration.partitionEpoch }
+  }
+
+  #isEligible({ id, brokerEpoch }: FollowerProgress): boolean {
+    const known = this.#eligible.get(id)
+    return known !== undefined && (brokerEpoch === -1 || known === brokerEpoch)
+  }
+
+  #isCaughtUp(id: number): boolean {
+    const follower = this.#followers.get(id)
+    if (follower === undefined) return false
+    return this.#counted(follower) >= this.#endOffset || this.#nowMs - follower.caughtUpMs <= this.#lagTimeMaxMs
+  }
+
+  #counted({ endOffset, durableOffset }: FollowerProgress): number {
+    return this.#durability === 'fsync' && durableOffset !== null ? Math.min(durableOffset, endOffset) : endOffset
+  }
+
+  #countedLocally(): number {
+    return this.#durability === 'fsync' ? this.#durableOffset : this.#writtenOffset
+  }
+
+  #raiseHighWatermark(): readonly Effect[] {
+    if (this.isUnderMinInsync) return NOTHING
+    let offset = this.#countedLocally()
+    for (const follower of this.#followers.values()) {
+      if (this.#mustHold(follower)) offset = Math.min(offset, this.#counted(follower))
+    }
+    if (offset <= this.#highWatermark) return NOTHING
+    assert(offset <= this.#endOffset, `high watermark ${offset} beyond the end ${this.#endOffset}`)
+    this.#highWatermark = offset
+    return [{ type: 'raise-high-watermark', offset }]
+  }
+
+  /**
+   * A proposed member counts already: the controller may have made it electable before we hear of it. So does one that is
+   * about to join, or the high watermark would run away from it under load. A member proposed to leave counts until it has left.
+   */
+  #mustHold(follower: FollowerProgress): boolean {
+    const { id } = follower
+    if (this.#isr.has(id) || this.#proposal?.includes(id)) return true
+    return this.#isEligible(follower) && this.#isCaughtUp(id)
+  }
+}

@@ -1,0 +1,72 @@
+/** `fsync`: a copy counts when it is on the platter. `relaxed`: when it has left the process (Kafka's only mode). */
+export type Durability = 'fsync' | 'relaxed'
+
+/** What the controller has decided, as far as the leader goes by it. */
+export interface Registration {
+  readonly replicas: readonly number[]
+  readonly isr: readonly number[]
+  /** The compare-and-set token of AlterPartition. */
+  readonly partitionEpoch: number
+}
+
+/** A broker that may be in an ISR now: alive, unfenced, not shutting down, in this incarnation. */
+export interface EligibleBroker {
+  readonly id: number
+  readonly brokerEpoch: number
+}
+
+export interface LeaderOptions {
+  readonly nodeId: number
+  readonly leaderEpoch: number
+  readonly registration: Registration
+  readonly eligible: readonly EligibleBroker[]
+  readonly durability: Durability
+  /** `min.insync.replicas`; never more than there are replicas counts. */
+  readonly minInsyncReplicas: number
+  /** `replica.lag.time.max.ms` */
+  readonly lagTimeMaxMs: number
+  readonly endOffset: number
+  readonly writtenOffset: number
+  readonly durableOffset: number
+  /** As far as this node knew when it was elected. */
+  readonly highWatermark: number
+  readonly nowMs: number
+}
+
+/** Facts. Times are monotonic milliseconds. */
+export type Input =
+  /** The positions of the local log moved. */
+  | {
+      readonly type: 'progressed'
+      readonly endOffset: number
+      readonly writtenOffset: number
+      readonly durableOffset: number
+    }
+  /**
+   * A follower asked for `endOffset`, so it holds all before it. `durableOffset` is null when it does not say what it has
+   * fsynced (an Apache Kafka peer): what it holds then counts in both modes.
+   */
+  | {
+      readonly type: 'fetched'
+      readonly replica: number
+      readonly brokerEpoch: number
+      readonly endOffset: number
+      readonly durableOffset: number | null
+      readonly nowMs: number
+    }
+  | { readonly type: 'tick'; readonly nowMs: number }
+  /** The controller took a proposal. */
+  | { readonly type: 'isr-committed'; readonly isr: readonly number[]; readonly partitionEpoch: number }
+  /**
+   * It did not. `drop`: what was committed last stands. `wait`: our knowledge is old, the image will tell. `retry`: it
+   * did not decide, ask again.
+   */
+  | { readonly type: 'isr-refused'; readonly reaction: 'drop' | 'wait' | 'retry' }
+  /** A newer image, in the same leader epoch. */
+  | { readonly type: 'registered'; readonly registration: Registration; readonly eligible: readonly EligibleBroker[] }
+  | { readonly type: 'configured'; readonly durability: Durability; readonly minInsyncReplicas: number }
+
+/** Orders, to be carried out as they stand. */
+export type Effect =
+  | { readonly type: 'raise-high-watermark'; readonly offset: number }
+  | { readonly type: 'propose-isr'; readonly isr: readonly EligibleBroker[]; readonly partitionEpoch: number }
