@@ -1,6 +1,7 @@
 import type { Env } from '../../env/env.ts'
 import type { Timer } from '../../env/clock.ts'
 import type { Address, Connection, Listener } from '../../env/net.ts'
+import type { NodeEndpoint } from '../../replica/types.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { ClientConnection, type ConnectionHost } from './client-connection.ts'
 import { CloseLog } from './close-log.ts'
@@ -24,6 +25,7 @@ export class Acceptor implements ConnectionHost {
   readonly counts: ConnectionCounts = { accepted: 0, refusedAtAccept: 0, closedByUs: 0 }
   readonly #env: Env
   readonly #dispatch: (connection: ClientConnection, frame: Buffer) => string | null
+  readonly #endpointOf: (connection: ClientConnection, nodeId: number) => NodeEndpoint | null
   readonly #closeLog: CloseLog
   readonly #connections = new Set<ClientConnection>()
   readonly #perIp = new Map<string, number>()
@@ -37,10 +39,12 @@ export class Acceptor implements ConnectionHost {
     env: Env
     limits: ConnectionLimits
     dispatch: (connection: ClientConnection, frame: Buffer) => string | null
+    endpointOf: (connection: ClientConnection, nodeId: number) => NodeEndpoint | null
   }) {
     this.#env = options.env
     this.limits = options.limits
     this.#dispatch = options.dispatch
+    this.#endpointOf = options.endpointOf
     this.budget = new ByteBudget(options.limits.nodeInFlightBytesMax)
     this.#closeLog = new CloseLog(options.env.log, options.env.clock)
   }
@@ -74,6 +78,10 @@ export class Acceptor implements ConnectionHost {
 
   dispatch(connection: ClientConnection, frame: Buffer): string | null {
     return this.#dispatch(connection, frame)
+  }
+
+  endpointOf(connection: ClientConnection, nodeId: number): NodeEndpoint | null {
+    return this.#endpointOf(connection, nodeId)
   }
 
   refused(connection: ClientConnection, reason: string): void {

@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import type { NodeEndpoint, RequestContext } from '../../replica/types.ts'
 import type { ClientConnection } from './client-connection.ts'
 
 /** What the dispatcher knows of the API of a call. */
@@ -14,7 +15,7 @@ export interface CallKind {
 export interface CallFacts {
   readonly connection: ClientConnection
   readonly kind: CallKind
-  readonly apiVersion: number
+  readonly version: number
   readonly correlationId: number
   readonly clientId: string | null
   readonly frameBytes: number
@@ -28,9 +29,9 @@ const NOTHING: readonly Buffer[] = []
  * `replyNothing`) later, exactly once. When the connection goes away first, `abandoned` is called and the answer is
  * dropped: a handler that parked something for the call sets it to let go.
  */
-export class Call {
+export class Call implements RequestContext {
   readonly connection: ClientConnection
-  readonly apiVersion: number
+  readonly version: number
   readonly correlationId: number
   readonly clientId: string | null
   readonly frameBytes: number
@@ -45,7 +46,7 @@ export class Call {
   constructor(facts: CallFacts) {
     this.connection = facts.connection
     this.#kind = facts.kind
-    this.apiVersion = facts.apiVersion
+    this.version = facts.version
     this.correlationId = facts.correlationId
     this.clientId = facts.clientId
     this.frameBytes = facts.frameBytes
@@ -56,6 +57,16 @@ export class Call {
     return this.#kind.apiKey
   }
 
+  /** Every topic: nobody is refused before authorisation exists. */
+  mayAccess(_topic: string): boolean {
+    return true
+  }
+
+  /** Where the client reaches node `nodeId`: on the listener that this request came in by. */
+  endpointOf(nodeId: number): NodeEndpoint | null {
+    return this.connection.endpointOf(nodeId)
+  }
+
   /** True when nobody waits for the answer any more. */
   get gone(): boolean {
     return this.#gone
@@ -63,7 +74,7 @@ export class Call {
 
   reply(body: unknown): void {
     if (this.#gone) return
-    this.#finish(this.#kind.encodeResponse(this.apiVersion, this.correlationId, body))
+    this.#finish(this.#kind.encodeResponse(this.version, this.correlationId, body))
   }
 
   /** Like `reply` with a body that was encoded for another version: ApiVersions answers unknown versions as v0. */

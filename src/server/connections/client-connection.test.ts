@@ -83,7 +83,7 @@ class Host implements ConnectionHost {
       encodeResponse: (_version: number, correlationId: number) => [Buffer.from(`[${correlationId}]`)],
       finished() {},
     }
-    const facts = { connection, kind, apiVersion: 0, correlationId: id, clientId: null, receivedMs: 0 }
+    const facts = { connection, kind, version: 0, correlationId: id, clientId: null, receivedMs: 0 }
     const call = new Call({ ...facts, frameBytes: frame.length })
     call.abandoned = () => this.abandoned.push(id)
     connection.opened(call)
@@ -97,6 +97,10 @@ class Host implements ConnectionHost {
   }
 
   closed() {}
+
+  endpointOf() {
+    return null
+  }
 
   answer(id: number) {
     const index = this.open.findIndex((call) => call.correlationId === id)

@@ -1,5 +1,6 @@
 import { assert } from '../../base/assert.ts'
 import type { Address, Connection, ConnectionHandler, NetError } from '../../env/net.ts'
+import type { NodeEndpoint } from '../../replica/types.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Call } from './call.ts'
 import { FrameAssembler, type FrameSink } from './frame-assembler.ts'
@@ -18,6 +19,8 @@ export interface ConnectionHost {
   /** We close the connection, and this is why. */
   refused(connection: ClientConnection, reason: string): void
   closed(connection: ClientConnection): void
+  /** Where a client of this listener reaches `nodeId`. */
+  endpointOf(connection: ClientConnection, nodeId: number): NodeEndpoint | null
 }
 
 /**
@@ -90,6 +93,10 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
 
   monotonicMs(): number {
     return this.#host.monotonicMs()
+  }
+
+  endpointOf(nodeId: number): NodeEndpoint | null {
+    return this.#host.endpointOf(this, nodeId)
   }
 
   // Called by the network.

@@ -77,11 +77,11 @@ export class Dispatcher {
   }
 
   #open(connection: ClientConnection, entry: Entry, header: RequestHeader, frameBytes: number): Call {
-    const { apiVersion, correlationId, clientId } = header
+    const { apiVersion: version, correlationId, clientId } = header
     entry.metrics.requests++
     entry.metrics.requestBytes += frameBytes
     const receivedMs = connection.activeMs
-    const call = new Call({ connection, kind: entry, apiVersion, correlationId, clientId, frameBytes, receivedMs })
+    const call = new Call({ connection, kind: entry, version, correlationId, clientId, frameBytes, receivedMs })
     connection.opened(call)
     return call
   }

@@ -1,4 +1,4 @@
-import type { AnyApi, RequestOf, ResponseInput } from '../../protocol/api.ts'
+import type { AnyApi, RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import type { Call } from '../connections/call.ts'
 
 /** What a handler gives back: the response, a promise of it, or undefined when it answers through the call itself. */

@@ -1,0 +1,87 @@
+import type { TopicImage } from '../../metadata/image.ts'
+import { NO_TOPIC_ID } from '../../model/ids.ts'
+import {
+  DescribeTopicPartitions,
+  type DescribeTopicPartitionsRequest,
+} from '../../protocol/apis/describe-topic-partitions.ts'
+import { ErrorCode } from '../../protocol/errors.ts'
+import type { ResponseInput } from '../../protocol/schema.ts'
+import type { Call } from '../connections/call.ts'
+import { type ServedApi, serve } from '../dispatch/served-api.ts'
+import type { Endpoints } from '../endpoints.ts'
+import type { MetadataSource } from '../services.ts'
+import { TOPIC_OPERATIONS } from './authorized-operations.ts'
+import type { TopicCreator } from './metadata.ts'
+import { isInternalTopic, PartitionViewer } from './topic-view.ts'
+
+type Response = ResponseInput<typeof DescribeTopicPartitions>
+type TopicAnswer = Response['topics'][number]
+
+/** `max.request.partition.size.limit`: partitions of one answer, whatever the client asks for. */
+const PARTITIONS_MAX = 2000
+
+/** Served at 0 (KIP-966). Topics come sorted by name, page by page: the cursor says where the next page begins. */
+export function describeTopicPartitions(
+  source: MetadataSource,
+  endpoints: Endpoints,
+  creator: Pick<TopicCreator, 'nameError'>,
+): ServedApi {
+  const handle = ({ topics, cursor, responsePartitionLimit }: DescribeTopicPartitionsRequest, call: Call): Response => {
+    const image = source.image()
+    const viewer = new PartitionViewer(image, endpoints, call.connection)
+    const names = topics.length > 0 ? topics.map(({ name }) => name) : [...image.topicsByName].map(([name]) => name)
+    const answers: TopicAnswer[] = []
+    let room = Math.max(1, Math.min(responsePartitionLimit, PARTITIONS_MAX))
+    for (const name of [...new Set(names)].sort()) {
+      if (cursor !== null && name < cursor.topicName) continue
+      const topic = image.topic(name)
+      if (topic === undefined) {
+        answers.push(absent(name, creator))
+        continue
+      }
+      const first = cursor?.topicName === name ? Math.max(0, cursor.partitionIndex) : 0
+      if (room === 0) return { topics: answers, nextCursor: { topicName: name, partitionIndex: first } }
+      const shown = topic.partitions.slice(first, first + room)
+      answers.push(
+        present(
+          topic,
+          shown.map((partition, index) => view(viewer, first + index, partition)),
+        ),
+      )
+      room -= shown.length
+      const next = first + shown.length
+      if (next < topic.partitions.length) {
+        return { topics: answers, nextCursor: { topicName: name, partitionIndex: next } }
+      }
+    }
+    return { topics: answers, nextCursor: null }
+  }
+  return serve(DescribeTopicPartitions, handle)
+}
+
+function view(viewer: PartitionViewer, index: number, partition: TopicImage['partitions'][number]) {
+  const { elr, lastKnownElr } = partition
+  return { ...viewer.view(index, partition), eligibleLeaderReplicas: elr, lastKnownElr }
+}
+
+function present(topic: TopicImage, partitions: TopicAnswer['partitions']): TopicAnswer {
+  return {
+    errorCode: ErrorCode.NONE,
+    name: topic.name,
+    topicId: topic.topicId,
+    isInternal: isInternalTopic(topic.name),
+    partitions,
+    topicAuthorizedOperations: TOPIC_OPERATIONS,
+  }
+}
+
+function absent(name: string, creator: Pick<TopicCreator, 'nameError'>): TopicAnswer {
+  const isValid = creator.nameError(name) === null
+  return {
+    errorCode: isValid ? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION : ErrorCode.INVALID_TOPIC_EXCEPTION,
+    name,
+    topicId: NO_TOPIC_ID,
+    isInternal: isInternalTopic(name),
+    partitions: [],
+  }
+}

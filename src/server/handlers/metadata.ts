@@ -1,0 +1,140 @@
+import { NO_TOPIC_ID } from '../../model/ids.ts'
+import type { MetadataImage, TopicImage } from '../../metadata/image.ts'
+import { Metadata, type MetadataRequest } from '../../protocol/apis/metadata.ts'
+import { ErrorCode } from '../../protocol/errors.ts'
+import type { ResponseInput } from '../../protocol/schema.ts'
+import type { Call } from '../connections/call.ts'
+import { type ServedApi, serve } from '../dispatch/served-api.ts'
+import type { Endpoints } from '../endpoints.ts'
+import type { MetadataSource } from '../services.ts'
+import { CLUSTER_OPERATIONS, OPERATIONS_OMITTED, TOPIC_OPERATIONS } from './authorized-operations.ts'
+import { isInternalTopic, PartitionViewer } from './topic-view.ts'
+
+type Response = ResponseInput<typeof Metadata>
+type TopicAnswer = Response['topics'][number]
+
+export interface TopicCreator {
+  /** Whether a topic may come into being by being asked for (`auto.create.topics.enable`). */
+  readonly autoCreates: boolean
+  /**
+   * Creates the topics with the cluster's defaults. Resolves, with the error for each topic that was not created, when
+   * the image of this node shows them.
+   */
+  create(names: readonly string[], clientId: string | null): Promise<ReadonlyMap<string, number>>
+  /** Null when `name` may be a topic's. */
+  nameError(name: string): string | null
+}
+
+/**
+ * Served from 0 to 13. Where a topic is created on the way the answer waits for it, so that a client need not ask twice
+ * (Kafka answers with an error first). The controller named is any live broker: every broker forwards.
+ */
+export function metadata(source: MetadataSource, endpoints: Endpoints, creator: TopicCreator): ServedApi {
+  const handle = (request: MetadataRequest, call: Call): Response | Promise<Response> => {
+    const refusal = refuse(request, call.version)
+    if (refusal !== null) return refusal
+    const missing = creator.autoCreates && request.allowAutoTopicCreation ? missingNames(request, source, creator) : []
+    const answer = (created: ReadonlyMap<string, number>) =>
+      describe(request, call, source, endpoints, creator, created)
+    if (missing.length === 0) return answer(NOTHING_CREATED)
+    return creator.create(missing, call.clientId).then(answer)
+  }
+  return serve(Metadata, handle)
+}
+
+const NOTHING_CREATED: ReadonlyMap<string, number> = new Map()
+
+/** Versions 10 and 11 carry topic ids but do not know what to do with them. */
+function refuse({ topics }: MetadataRequest, version: number): Response | null {
+  if (version >= 12 || topics === null) return null
+  if (topics.every(({ name, topicId }) => name !== null && topicId === NO_TOPIC_ID)) return null
+  return {
+    brokers: [],
+    topics: topics.map(({ name, topicId }) => ({
+      errorCode: ErrorCode.INVALID_REQUEST,
+      name: name ?? '',
+      topicId,
+      partitions: [],
+    })),
+  }
+}
+
+function missingNames({ topics }: MetadataRequest, source: MetadataSource, creator: TopicCreator): string[] {
+  const image = source.image()
+  const names = new Set<string>()
+  for (const { name } of topics ?? []) {
+    if (name !== null && image.topic(name) === undefined && creator.nameError(name) === null) names.add(name)
+  }
+  return [...names]
+}
+
+function describe(
+  request: MetadataRequest,
+  call: Call,
+  source: MetadataSource,
+  endpoints: Endpoints,
+  creator: TopicCreator,
+  created: ReadonlyMap<string, number>,
+): Response {
+  const image = source.image()
+  const viewer = new PartitionViewer(image, endpoints, call.connection)
+  const show = (topic: TopicImage): TopicAnswer => ({
+    errorCode: ErrorCode.NONE,
+    name: topic.name,
+    topicId: topic.topicId,
+    isInternal: isInternalTopic(topic.name),
+    partitions: topic.partitions.map((partition, index) => viewer.view(index, partition)),
+    topicAuthorizedOperations: request.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : OPERATIONS_OMITTED,
+  })
+  const wantsAll = request.topics === null || (call.version === 0 && request.topics.length === 0)
+  const topics = wantsAll ? allTopics(image).map(show) : namedTopics(request, image, show, creator, created)
+  const brokers = endpoints.alive(call.connection)
+  const controllerId = source.activeController() ?? -1
+  return {
+    brokers,
+    clusterId: source.clusterId,
+    controllerId: brokers.some(({ nodeId }) => nodeId === controllerId) ? controllerId : (brokers[0]?.nodeId ?? -1),
+    topics,
+    clusterAuthorizedOperations: request.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : OPERATIONS_OMITTED,
+    errorCode: ErrorCode.NONE,
+  }
+}
+
+function allTopics(image: MetadataImage): TopicImage[] {
+  const topics = [...image.topicsByName].map(([, topic]) => topic)
+  return topics.sort((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+/** In the order of the request, each once. */
+function namedTopics(
+  { topics, includeTopicAuthorizedOperations }: MetadataRequest,
+  image: MetadataImage,
+  show: (topic: TopicImage) => TopicAnswer,
+  creator: TopicCreator,
+  created: ReadonlyMap<string, number>,
+): TopicAnswer[] {
+  const answers = new Map<string, TopicAnswer>()
+  for (const { name, topicId } of topics ?? []) {
+    const wanted = name ?? topicId
+    if (answers.has(wanted)) continue
+    const topic = name === null ? image.topicById(topicId) : image.topic(name)
+    if (topic !== undefined) {
+      answers.set(wanted, show(topic))
+      continue
+    }
+    answers.set(wanted, {
+      errorCode: name === null ? ErrorCode.UNKNOWN_TOPIC_ID : absenceOf(name, creator, created),
+      name,
+      topicId,
+      isInternal: name !== null && isInternalTopic(name),
+      partitions: [],
+      topicAuthorizedOperations: includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : OPERATIONS_OMITTED,
+    })
+  }
+  return [...answers.values()]
+}
+
+function absenceOf(name: string, creator: TopicCreator, created: ReadonlyMap<string, number>): number {
+  if (creator.nameError(name) !== null) return ErrorCode.INVALID_TOPIC_EXCEPTION
+  return created.get(name) ?? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+}

@@ -1,0 +1,13 @@
+import type { Env } from '../env/env.ts'
+import type { MetadataImage } from '../metadata/image.ts'
+
+/** What handlers that answer from the cluster's metadata need. */
+export interface MetadataSource {
+  readonly env: Env
+  readonly clusterId: string
+  readonly nodeId: number
+  /** The newest image this node has applied. */
+  image(): MetadataImage
+  /** The node that decides on metadata now, or null while none is known. */
+  activeController(): number | null
+}
