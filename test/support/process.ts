@@ -79,16 +79,18 @@ export class Background {
     name: string,
     command: string,
     args: readonly string[],
-    options: { outputFile: string; env?: Record<string, string>; input?: 'pipe'; append?: boolean },
+    options: { outputFile: string; errorFile?: string; env?: Record<string, string>; input?: 'pipe'; append?: boolean },
   ) {
     this.name = name
     this.outputFile = options.outputFile
     const output = openSync(options.outputFile, options.append === true ? 'a' : 'w')
+    const errors = options.errorFile === undefined ? output : openSync(options.errorFile, 'a')
     this.child = spawn(command, args, {
       env: { ...process.env, ...options.env },
-      stdio: [options.input ?? 'ignore', output, output],
+      stdio: [options.input ?? 'ignore', output, errors],
     })
     closeSync(output)
+    if (errors !== output) closeSync(errors)
     track(this.child)
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject)
