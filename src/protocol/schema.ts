@@ -118,3 +118,55 @@ export type ResponseInput<A extends Api> = InputOf<A['response']>
 /** Any API, for code that passes bodies through without looking inside. */
 // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape.
 export type AnyApi = Api<Field<any, any>, Field<any, any>>
+
+/** Anything that is not a request: a file's content, a control record, a blob inside of a request. */
+export interface Message<Body extends AnyField = AnyField> {
+  readonly name: string
+  readonly versions: readonly [first: number, last: number]
+  readonly flexible: number
+  /** What a version past the last known one means: it is refused, or read as the last one, ignoring what follows. */
+  readonly newer: 'refused' | 'as last known'
+  readonly fields: Body
+}
+
+export function message<Body extends AnyField>(
+  definition: Omit<Message<Body>, 'flexible' | 'newer'> & Partial<Pick<Message, 'flexible' | 'newer'>>,
+): Message<Body> {
+  return { flexible: Number.POSITIVE_INFINITY, newer: 'refused', ...definition }
+}
+
+/** A record of a log in which every record names its schema: `__cluster_metadata`, `__remote_log_metadata`. */
+export interface LogRecord<Body extends AnyField = AnyField> {
+  readonly id: number
+  /** Kafka's name of the schema without the word Record. */
+  readonly name: string
+  readonly versions: readonly [first: number, last: number]
+  readonly flexible: number
+  readonly fields: Body
+}
+
+export function logRecord<Body extends AnyField>(definition: LogRecord<Body>): LogRecord<Body> {
+  return definition
+}
+
+/**
+ * A record of a compacted log of a coordinator: the key says what it is about, the value what is so; no value deletes it.
+ * Keys have one version for ever, since compaction compares their bytes.
+ */
+export interface CoordinatorRecord<Key extends AnyField = AnyField, Value extends AnyField = AnyField> {
+  readonly id: number
+  /** Kafka's name of the schemas without the words Key and Value. */
+  readonly name: string
+  readonly key: Key
+  /** Of the value. */
+  readonly versions: readonly [first: number, last: number]
+  /** Of the value. */
+  readonly flexible: number
+  readonly value: Value
+}
+
+export function coordinatorRecord<Key extends AnyField, Value extends AnyField>(
+  definition: Omit<CoordinatorRecord<Key, Value>, 'flexible'> & { readonly flexible?: number },
+): CoordinatorRecord<Key, Value> {
+  return { flexible: Number.POSITIVE_INFINITY, ...definition }
+}

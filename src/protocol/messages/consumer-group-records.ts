@@ -1,0 +1,112 @@
+import { array, bytes, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
+
+export const ConsumerGroupMetadataRecord = coordinatorRecord({
+  id: 3,
+  name: 'ConsumerGroupMetadata',
+  key: struct({ groupId: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    epoch: int32,
+    metadataHash: int64.default(0).tag(0),
+  }),
+})
+
+const topic = struct({
+  topicId: uuid,
+  topicName: string,
+  numPartitions: int32,
+  partitionMetadata: array(struct({ partition: int32, racks: array(string) })),
+})
+
+export const ConsumerGroupPartitionMetadataRecord = coordinatorRecord({
+  id: 4,
+  name: 'ConsumerGroupPartitionMetadata',
+  key: struct({ groupId: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    topics: array(topic),
+  }),
+})
+
+const classicMemberMetadata = struct({
+  sessionTimeoutMs: int32,
+  supportedProtocols: array(struct({ name: string, metadata: bytes })),
+})
+
+export const ConsumerGroupMemberMetadataRecord = coordinatorRecord({
+  id: 5,
+  name: 'ConsumerGroupMemberMetadata',
+  key: struct({ groupId: string, memberId: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    instanceId: string.nullable(),
+    rackId: string.nullable(),
+    clientId: string,
+    clientHost: string,
+    subscribedTopicNames: array(string),
+    subscribedTopicRegex: string.nullable(),
+    rebalanceTimeoutMs: int32.default(-1),
+    serverAssignor: string.nullable(),
+    classicMemberMetadata: classicMemberMetadata.nullable().tag(0),
+  }),
+})
+
+export const ConsumerGroupTargetAssignmentMetadataRecord = coordinatorRecord({
+  id: 6,
+  name: 'ConsumerGroupTargetAssignmentMetadata',
+  key: struct({ groupId: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    assignmentEpoch: int32,
+    assignmentTimestamp: int64.default(0).tag(0),
+  }),
+})
+
+export const ConsumerGroupTargetAssignmentMemberRecord = coordinatorRecord({
+  id: 7,
+  name: 'ConsumerGroupTargetAssignmentMember',
+  key: struct({ groupId: string, memberId: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    topicPartitions: array(struct({ topicId: uuid, partitions: array(int32) })),
+  }),
+})
+
+const topicPartition = struct({
+  topicId: uuid,
+  partitions: array(int32),
+  assignmentEpochs: array(int32).nullable().tag(0),
+})
+
+export const ConsumerGroupCurrentMemberAssignmentRecord = coordinatorRecord({
+  id: 8,
+  name: 'ConsumerGroupCurrentMemberAssignment',
+  key: struct({ groupId: string, memberId: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    memberEpoch: int32,
+    previousMemberEpoch: int32,
+    state: int8,
+    assignedPartitions: array(topicPartition),
+    partitionsPendingRevocation: array(topicPartition),
+  }),
+})
+
+export const ConsumerGroupRegularExpressionRecord = coordinatorRecord({
+  id: 16,
+  name: 'ConsumerGroupRegularExpression',
+  key: struct({ groupId: string, regularExpression: string }),
+  versions: [0, 0],
+  flexible: 0,
+  value: struct({
+    topics: array(string),
+    version: int64,
+    timestamp: int64,
+  }),
+})
