@@ -1,0 +1,167 @@
+import type { Address } from '../../env/net.ts'
+import { DEFAULT_LIMITS, type ConnectionLimits } from '../connections/limits.ts'
+import { type ListenerConfig, parseHostPort, parseListeners, SECURITY_PROTOCOLS } from './listeners.ts'
+import type { Settings } from './settings.ts'
+
+/** What a node needs to know before it starts, checked. */
+export interface NodeConfig {
+  readonly settings: Settings
+  readonly nodeId: number
+  readonly dataFolder: string
+  readonly zone: string | null
+  /** For clients and other brokers; at least one. */
+  readonly listeners: readonly ListenerConfig[]
+  readonly controllerListener: ListenerConfig
+  /** By listener name; a listener that is not here answers with the address each client used. */
+  readonly advertised: ReadonlyMap<string, Address>
+  readonly interBrokerListener: string
+  /** Null: no HTTP. */
+  readonly http: Address | null
+  readonly limits: ConnectionLimits
+}
+
+export const DEFAULT_DATA_FOLDER = './millrace-data'
+const DEFAULT_NODE_ID = 1
+const DEFAULT_LISTENERS = 'PLAINTEXT://127.0.0.1:9092'
+const DEFAULT_CONTROLLER = { name: 'CONTROLLER', host: '127.0.0.1', port: 9093 }
+
+/** Reads the settings of the node itself. `errors` says everything that is wrong, each with key and value. */
+export function nodeConfig(settings: Settings): { config: NodeConfig; errors: readonly string[] } {
+  const errors: string[] = []
+  const controllerNames = settings.list('controller.listener.names').map((name) => name.toUpperCase())
+  const listeners = listenersOf(
+    settings,
+    'listeners',
+    settings.isSet('listeners') ? (settings.text('listeners') as string) : DEFAULT_LISTENERS,
+    errors,
+  )
+  const isController = ({ name }: ListenerConfig) =>
+    controllerNames.length === 0 ? name === DEFAULT_CONTROLLER.name : controllerNames.includes(name)
+  const clientListeners = listeners.filter((listener) => !isController(listener))
+  if (clientListeners.length === 0) errors.push(`${settings.describe('listeners')} names no listener for clients`)
+  const advertised = new Map<string, Address>()
+  for (const { name, host, port } of listenersOf(
+    settings,
+    'advertised.listeners',
+    settings.text('advertised.listeners') ?? '',
+    errors,
+  )) {
+    if (host === '' || host === '0.0.0.0' || host === '::') {
+      errors.push(`${settings.describe('advertised.listeners')}: no client can connect to '${host}'`)
+    } else if (!listeners.some((listener) => listener.name === name)) {
+      errors.push(`${settings.describe('advertised.listeners')} names ${name}, which is not in listeners`)
+    }
+    advertised.set(name, { host, port })
+  }
+  checkRoles(settings, errors)
+  checkProtocols(settings, listeners, errors)
+  const nodeId = nodeIdOf(settings, errors)
+  const config: NodeConfig = {
+    settings,
+    nodeId,
+    dataFolder: dataFolderOf(settings, errors),
+    zone: settings.text('broker.rack'),
+    listeners: clientListeners,
+    controllerListener: listeners.find(isController) ?? {
+      ...DEFAULT_CONTROLLER,
+      name: controllerNames[0] ?? DEFAULT_CONTROLLER.name,
+    },
+    advertised,
+    interBrokerListener: interBrokerListenerOf(settings, clientListeners, errors),
+    http: httpOf(settings, errors),
+    limits: limitsOf(settings, errors),
+  }
+  return { config, errors }
+}
+
+function listenersOf(settings: Settings, key: string, value: string, errors: string[]): ListenerConfig[] {
+  const parsed = parseListeners(key, value)
+  if (typeof parsed !== 'string') return parsed
+  errors.push(`${parsed} (${settings.where(key)})`)
+  return []
+}
+
+function nodeIdOf(settings: Settings, errors: string[]): number {
+  if (!settings.isSet('node.id')) return DEFAULT_NODE_ID
+  const nodeId = settings.number('node.id')
+  if (nodeId < 0) errors.push(`${settings.describe('node.id')}: a node id is 0 or above`)
+  return nodeId
+}
+
+function dataFolderOf(settings: Settings, errors: string[]): string {
+  const key = settings.isSet('log.dirs') ? 'log.dirs' : 'log.dir'
+  const folders = settings.isSet(key) ? settings.list(key) : [DEFAULT_DATA_FOLDER]
+  if (folders.length > 1) {
+    errors.push(`${settings.describe(key)}: a node keeps one data folder; run one node for each disk`)
+  }
+  const folder = folders[0] ?? DEFAULT_DATA_FOLDER
+  const metadataFolder = settings.text('metadata.log.dir')
+  if (metadataFolder !== null && metadataFolder !== folder) {
+    errors.push(`${settings.describe('metadata.log.dir')}: the metadata log lies in the data folder, ${folder}`)
+  }
+  return folder
+}
+
+function checkRoles(settings: Settings, errors: string[]): void {
+  const roles = settings.list('process.roles')
+  if (roles.length > 0 && (roles.length !== 2 || !roles.includes('broker') || !roles.includes('controller'))) {
+    errors.push(`${settings.describe('process.roles')}: this version runs as broker,controller only`)
+  }
+}
+
+function checkProtocols(settings: Settings, listeners: readonly ListenerConfig[], errors: string[]): void {
+  const map = new Map<string, string>()
+  for (const pair of settings.list('listener.security.protocol.map')) {
+    const at = pair.lastIndexOf(':')
+    const protocol = pair.slice(at + 1).toUpperCase()
+    if (at < 1 || !(SECURITY_PROTOCOLS as readonly string[]).includes(protocol)) {
+      errors.push(`${settings.describe('listener.security.protocol.map')}: '${pair}' is not NAME:PROTOCOL`)
+      continue
+    }
+    map.set(pair.slice(0, at).trim().toUpperCase(), protocol)
+  }
+  for (const { name } of listeners) {
+    const protocol = map.get(name) ?? ((SECURITY_PROTOCOLS as readonly string[]).includes(name) ? name : 'PLAINTEXT')
+    if (protocol !== 'PLAINTEXT') errors.push(`listener ${name}: ${protocol} is not served by this version`)
+  }
+}
+
+function interBrokerListenerOf(settings: Settings, listeners: readonly ListenerConfig[], errors: string[]): string {
+  const first = listeners[0]?.name ?? 'PLAINTEXT'
+  const named = settings.text('inter.broker.listener.name')?.toUpperCase()
+  if (named === undefined || listeners.some(({ name }) => name === named)) return named ?? first
+  errors.push(`${settings.describe('inter.broker.listener.name')} is not in listeners`)
+  return first
+}
+
+function httpOf(settings: Settings, errors: string[]): Address | null {
+  const text = settings.text('http.listen') as string
+  if (text === 'off') return null
+  const address = parseHostPort(text)
+  if (address === null) errors.push(`${settings.describe('http.listen')} is neither host:port nor off`)
+  return address
+}
+
+function limitsOf(settings: Settings, errors: string[]): ConnectionLimits {
+  const overrides = new Map<string, number>()
+  for (const pair of settings.list('max.connections.per.ip.overrides')) {
+    const match = /^(.+):(\d+)$/.exec(pair)
+    if (match === null)
+      errors.push(`${settings.describe('max.connections.per.ip.overrides')}: '${pair}' is not host:number`)
+    else overrides.set(match[1] as string, Number(match[2]))
+  }
+  const idleMs = settings.number('connections.max.idle.ms')
+  const queuedBytes = settings.number('queued.max.request.bytes')
+  const connections = settings.number('max.connections')
+  return {
+    ...DEFAULT_LIMITS,
+    requestBytesMax: settings.number('socket.request.max.bytes'),
+    firstRequestBytesMax: Math.min(DEFAULT_LIMITS.firstRequestBytesMax, settings.number('socket.request.max.bytes')),
+    idleMs: idleMs < 0 ? Number.POSITIVE_INFINITY : idleMs,
+    connectionsMax: settings.isSet('max.connections') ? connections : DEFAULT_LIMITS.connectionsMax,
+    connectionsPerIpMax: settings.number('max.connections.per.ip'),
+    connectionsPerIpOverrides: overrides,
+    connectionsPerSecondMax: settings.number('max.connection.creation.rate'),
+    nodeInFlightBytesMax: queuedBytes > 0 ? queuedBytes : DEFAULT_LIMITS.nodeInFlightBytesMax,
+  }
+}
