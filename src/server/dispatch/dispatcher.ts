@@ -89,9 +89,11 @@ export class Dispatcher {
   #run(entry: Entry, call: Call, request: unknown): void {
     try {
       const answer = entry.served.handle(request as never, call)
-      if (answer === undefined) return
-      if (answer instanceof Promise) answer.then((body) => call.reply(body)).catch(this.#bug)
-      else call.reply(answer)
+      if (answer instanceof Promise) {
+        answer.then((body) => (body === undefined ? undefined : call.reply(body))).catch(this.#bug)
+      } else if (answer !== undefined) {
+        call.reply(answer)
+      }
     } catch (error) {
       this.#bug(error)
     }

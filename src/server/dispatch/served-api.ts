@@ -2,7 +2,7 @@ import type { AnyApi, RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import type { Call } from '../connections/call.ts'
 
 /** What a handler gives back: the response, a promise of it, or undefined when it answers through the call itself. */
-export type Answer<A extends AnyApi> = ResponseInput<A> | Promise<ResponseInput<A>> | undefined
+export type Answer<A extends AnyApi> = ResponseInput<A> | undefined | Promise<ResponseInput<A> | undefined>
 
 /** An API with the code that answers it. */
 export interface ServedApi {
