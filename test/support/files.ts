@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { atExit } from './at-exit.ts'
 
 /** The root of the checkout. */
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
@@ -10,7 +11,7 @@ export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const cacheDirectory = process.env.MILLRACE_CACHE ?? join(root, '.cache')
 
 const temporary = new Set<string>()
-process.on('exit', () => {
+atExit('files', () => {
   for (const path of temporary) rmSync(path, { recursive: true, force: true })
 })
 

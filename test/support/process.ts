@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { atExit } from './at-exit.ts'
 
 export interface RunOptions {
   readonly cwd?: string
@@ -19,10 +20,9 @@ export interface Outcome {
 
 /** Whatever this process started dies with it, however it ends short of SIGKILL. */
 const running = new Set<ChildProcess>()
-process.on('exit', () => {
+atExit('processes', () => {
   for (const child of running) child.kill('SIGKILL')
 })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130))
 
 export function track(child: ChildProcess): void {
   running.add(child)
