@@ -1,0 +1,147 @@
+import type { Timer } from '../env/clock.ts'
+import type { Env } from '../env/env.ts'
+import type { ReplicatedLog } from '../env/replicated-log.ts'
+import type { Shard } from '../model/shard.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { CoordinatorError } from './errors.ts'
+import { ShardDriver, type ShardState } from './shard-driver.ts'
+
+/** What makes a runtime a group coordinator, a transaction coordinator, … */
+export interface ShardKind<Rec, Request, Response> {
+  /** For the log of the node: `groups`. */
+  readonly name: string
+  newShard(): Shard<Rec, Request, Response>
+  encode(record: Rec): { readonly key: Buffer; readonly value: Buffer | null }
+  /** Throws `MalformedError` when the record is of a known kind and broken. */
+  decode(key: Buffer, value: Buffer | null): Rec
+}
+
+export interface RuntimeLimits {
+  /** How long a reply waits for its records to be committed [offsets.commit.timeout.ms]. */
+  readonly commitTimeoutMs: number
+  /** Of one record batch, before its header; below the topic's max.message.bytes. */
+  readonly batchBytesMax: number
+  /** Read at once when a shard is loaded. */
+  readonly loadChunkBytes: number
+}
+
+export const DEFAULT_RUNTIME_LIMITS: RuntimeLimits = {
+  commitTimeoutMs: 5000,
+  batchBytesMax: 1_000_000,
+  loadChunkBytes: 256 * 1024,
+}
+
+/**
+ * The shards of one coordinator on this node: one for each partition of its topic that this node leads. Requests are
+ * collected for one turn of the event loop; then every shard with work takes its turn, and what a turn writes is one
+ * batch. All shards share one timer; without deadlines there is none.
+ */
+export class CoordinatorRuntime<Rec, Request, Response> {
+  readonly #env: Env
+  readonly #kind: ShardKind<Rec, Request, Response>
+  readonly #limits: RuntimeLimits
+  readonly #drivers = new Map<number, ShardDriver<Rec, Request, Response>>()
+  /** Drivers that take part in the next turn. */
+  readonly #ready = new Set<ShardDriver<Rec, Request, Response>>()
+  #turn: Timer | null = null
+  #alarm: { readonly atMs: number; readonly timer: Timer } | null = null
+  #isClosed = false
+
+  constructor(env: Env, kind: ShardKind<Rec, Request, Response>, limits: RuntimeLimits = DEFAULT_RUNTIME_LIMITS) {
+    this.#env = env
+    this.#kind = kind
+    this.#limits = limits
+  }
+
+  /** This node leads the partition. A shard of an earlier leadership ends. */
+  onLead(partition: number, log: ReplicatedLog): void {
+    if (this.#isClosed) return
+    this.onResign(partition)
+    const driver = new ShardDriver({
+      env: this.#env,
+      kind: this.#kind,
+      limits: this.#limits,
+      log,
+      wake: (ready: ShardDriver<Rec, Request, Response>) => this.#wake(ready),
+    })
+    this.#drivers.set(partition, driver)
+    driver.load()
+  }
+
+  /** This node leads the partition no more. What waits there hears NOT_COORDINATOR. */
+  onResign(partition: number): void {
+    const driver = this.#drivers.get(partition)
+    if (driver === undefined) return
+    this.#drivers.delete(partition)
+    this.#ready.delete(driver)
+    driver.resign()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const partition of [...this.#drivers.keys()]) this.onResign(partition)
+    this.#turn?.cancel()
+    this.#alarm?.timer.cancel()
+    this.#turn = null
+    this.#alarm = null
+  }
+
+  /** Partitions that have a shard here, in whatever state. */
+  get partitions(): readonly number[] {
+    return [...this.#drivers.keys()]
+  }
+
+  stateOf(partition: number): ShardState | null {
+    return this.#drivers.get(partition)?.state ?? null
+  }
+
+  /** The shards that are loaded, to read figures from; never to call anything that changes them. */
+  *activeShards(): Generator<Shard<Rec, Request, Response>> {
+    for (const driver of this.#drivers.values()) if (driver.shard !== null) yield driver.shard
+  }
+
+  /** Rejects with `CoordinatorError` when the shard cannot answer. */
+  submit(partition: number, request: Request): Promise<Response> {
+    const driver = this.#drivers.get(partition)
+    if (driver === undefined) return Promise.reject(new CoordinatorError(ErrorCode.NOT_COORDINATOR))
+    return driver.submit(request)
+  }
+
+  #wake(driver: ShardDriver<Rec, Request, Response>): void {
+    this.#ready.add(driver)
+    this.#turn ??= this.#env.timers.after(0, () => this.#takeTurn())
+  }
+
+  #takeTurn(): void {
+    this.#turn = null
+    const ready = [...this.#ready]
+    this.#ready.clear()
+    for (const driver of ready) driver.turn()
+    this.#setAlarm()
+  }
+
+  /** An alarm that rings too early only finds nothing to do, so a later deadline leaves it as it is. */
+  #setAlarm(): void {
+    let atMs = Number.POSITIVE_INFINITY
+    for (const driver of this.#drivers.values()) atMs = Math.min(atMs, driver.nextDeadlineMs())
+    if (atMs === Number.POSITIVE_INFINITY || this.#isClosed) return
+    if (this.#alarm !== null) {
+      if (this.#alarm.atMs <= atMs) return
+      this.#alarm.timer.cancel()
+    }
+    const delayMs = Math.max(atMs - this.#env.clock.monotonicMs(), 0)
+    this.#alarm = { atMs, timer: this.#env.timers.after(delayMs, () => this.#onAlarm()) }
+  }
+
+  #onAlarm(): void {
+    this.#alarm = null
+    const nowMs = this.#env.clock.monotonicMs()
+    for (const driver of this.#drivers.values()) if (driver.nextDeadlineMs() <= nowMs) this.#wake(driver)
+    this.#setAlarm()
+  }
+
+  dump(): string {
+    const drivers = [...this.#drivers].sort(([one], [other]) => one - other)
+    return drivers.map(([partition, driver]) => `${partition}: ${driver.dump()}`).join('\n')
+  }
+}
