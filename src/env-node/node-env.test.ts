@@ -7,7 +7,7 @@ import { nodeEnv } from './node-env.ts'
 const env = nodeEnv({ log: { level: 'error' } })
 
 function realWorld(name: string, host: string): TestWorld {
-  return { name, host, run: (body) => withTempDir((dir) => body(env, dir)) }
+  return { name, host, run: (body) => withTempDir((dir) => body(env, dir, env)) }
 }
 
 diskContract(realWorld('real', '127.0.0.1'))

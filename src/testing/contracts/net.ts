@@ -8,12 +8,12 @@ import type { TestWorld } from './world.ts'
 /** What every `Net` does while nothing but the peer fails. */
 export function netContract(world: TestWorld): void {
   const { host } = world
-  const check = (name: string, body: (env: Env) => Promise<void>) => {
-    test(`${world.name} net: ${name}`, () => world.run((env) => body(env)))
+  const check = (name: string, body: (env: Env, other: Env) => Promise<void>) => {
+    test(`${world.name} net: ${name}`, () => world.run((env, _dir, other) => body(env, other)))
   }
 
-  check('bytes go both ways, and both sides agree on the addresses', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('bytes go both ways, and both sides agree on the addresses', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     assert.notEqual(listener.address.port, 0)
     assert.deepEqual(client.connection.remote, listener.address)
     assert.deepEqual(server.connection.local, listener.address)
@@ -25,8 +25,8 @@ export function netContract(world: TestWorld): void {
     await close(client, server, listener)
   })
 
-  check('many writes of all sizes arrive whole and in order, both ways at once', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('many writes of all sizes arrive whole and in order, both ways at once', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     const [there, back] = [stream(1), stream(2)]
     await Promise.all([send(client, there), send(server, back)])
     await Promise.all([
@@ -38,7 +38,7 @@ export function netContract(world: TestWorld): void {
     await close(client, server, listener)
   })
 
-  check('what was sent before the handler was set is not lost', async (env) => {
+  check('what was sent before the handler was set is not lost', async (env, other) => {
     const accepted: Connection[] = []
     let arrived = () => {}
     const arrival = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ export function netContract(world: TestWorld): void {
       accepted.push(connection)
       arrived()
     })
-    const client = new Peer(await env.net.connect(listener.address))
+    const client = new Peer(await other.net.connect(listener.address))
     client.connection.write([Buffer.from('early')])
     await arrival
     await new Promise<void>((resolve) => env.timers.after(20, resolve))
@@ -57,8 +57,8 @@ export function netContract(world: TestWorld): void {
     await close(client, server, listener)
   })
 
-  check('a paused connection gets no data, slows the sender, and goes on where it stopped', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('a paused connection gets no data, slows the sender, and goes on where it stopped', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     server.connection.pause()
     const block = Buffer.alloc(1 << 20, 7)
     let sent = 0
@@ -79,8 +79,8 @@ export function netContract(world: TestWorld): void {
     await close(client, server, listener)
   })
 
-  check('pausing from within data holds the rest back', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('pausing from within data holds the rest back', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     let chunks = 0
     server.onData = () => {
       chunks++
@@ -95,8 +95,8 @@ export function netContract(world: TestWorld): void {
     await close(client, server, listener)
   })
 
-  check('end sends what was written before it', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('end sends what was written before it', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     const blocks = Array.from({ length: 30 }, (_, i) => Buffer.alloc(100_000, i))
     for (const block of blocks) client.connection.write([block])
     client.connection.end()
@@ -106,8 +106,8 @@ export function netContract(world: TestWorld): void {
     await listener.close()
   })
 
-  check('an answer written before end arrives although the request was not read to its end', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('an answer written before end arrives although the request was not read to its end', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     server.onData = () => {
       server.onData = () => assert.fail('data after end')
       server.connection.write([Buffer.from('too large')])
@@ -119,8 +119,8 @@ export function netContract(world: TestWorld): void {
     await listener.close()
   })
 
-  check('destroy closes both sides', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('destroy closes both sides', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     client.connection.write([Buffer.from('x')])
     await server.until(() => server.bytes === 1)
     server.connection.destroy()
@@ -129,8 +129,8 @@ export function netContract(world: TestWorld): void {
     await listener.close()
   })
 
-  check('after the close writes are dropped, and everything may be called', async (env) => {
-    const { client, server, listener } = await pair(env)
+  check('after the close writes are dropped, and everything may be called', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
     server.connection.end()
     await Promise.all([client.until(() => client.gone), server.until(() => server.gone)])
     for (const { connection } of [client, server]) {
@@ -147,16 +147,16 @@ export function netContract(world: TestWorld): void {
     await listener.close()
   })
 
-  check('refused, in use, closed', async (env) => {
+  check('refused, in use, closed', async (env, other) => {
     const listener = await env.net.listen({ host, port: 0 }, (connection) => new Peer(connection))
     await rejects(
       env.net.listen(listener.address, () => {}),
       'EADDRINUSE',
     )
-    const client = new Peer(await env.net.connect(listener.address))
+    const client = new Peer(await other.net.connect(listener.address))
     await listener.close()
     await listener.close()
-    await rejects(env.net.connect(listener.address, { timeoutMs: 5000 }), 'ECONNREFUSED')
+    await rejects(other.net.connect(listener.address, { timeoutMs: 5000 }), 'ECONNREFUSED')
     assert.equal(client.gone, false)
     client.connection.destroy()
     await client.until(() => client.gone)
@@ -165,13 +165,13 @@ export function netContract(world: TestWorld): void {
     await again.close()
   })
 
-  async function pair(env: Env): Promise<{ client: Peer; server: Peer; listener: Listener }> {
+  async function pair(env: Env, other: Env): Promise<{ client: Peer; server: Peer; listener: Listener }> {
     let accept = (_peer: Peer) => {}
     const accepted = new Promise<Peer>((resolve) => {
       accept = resolve
     })
     const listener = await env.net.listen({ host, port: 0 }, (connection) => accept(new Peer(connection)))
-    const client = new Peer(await env.net.connect(listener.address as Address))
+    const client = new Peer(await other.net.connect(listener.address as Address))
     return { client, server: await accepted, listener }
   }
 }

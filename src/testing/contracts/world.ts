@@ -1,11 +1,13 @@
 import type { Env } from '../../env/env.ts'
 
-/**
- * One implementation of the world, for a contract suite: runs `body` in a fresh one, in which `dir` is an empty directory
- * and `host` an address to listen on.
- */
+/** One implementation of the world, for a contract suite. */
 export interface TestWorld {
   readonly name: string
+  /** An address of the process that `env` belongs to, to listen on. */
   readonly host: string
-  run(body: (env: Env, dir: string) => Promise<void>): Promise<void>
+  /**
+   * Runs `body` in a fresh world in which `dir` is an empty directory. `other` belongs to another process, where the
+   * implementation has more than one.
+   */
+  run(body: (env: Env, dir: string, other: Env) => Promise<void>): Promise<void>
 }

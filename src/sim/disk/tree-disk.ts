@@ -1,0 +1,208 @@
+import { assert } from '../../base/assert.ts'
+import { crc32c } from '../../base/crc32c.ts'
+import { type Disk, DiskError, type DiskFile, type DiskLock, type FileStat } from '../../env/disk.ts'
+import type { DiskOperation, DiskWorker } from './disk-work.ts'
+import { type FileTree, failure } from './file-tree.ts'
+import type { FileNode } from './nodes.ts'
+
+/** Which process holds which lock; shared by all processes that use one tree. */
+export type LockTable = Map<string, { readonly disk: TreeDisk }>
+
+const READ_FILE_BYTES_MAX = 2 ** 30
+
+/** A `Disk` for one process over a tree that outlives it. */
+export class TreeDisk implements Disk {
+  readonly tree: FileTree
+  readonly worker: DiskWorker
+  readonly #locks: LockTable
+  /** Files open now; a leak shows here. */
+  openFiles = 0
+
+  constructor(tree: FileTree, worker: DiskWorker, locks: LockTable) {
+    this.tree = tree
+    this.worker = worker
+    this.#locks = locks
+  }
+
+  open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile> {
+    return this.#do('open', path, () => {
+      if (this.openFiles >= this.worker.openFilesMax) throw failure('EMFILE', path)
+      return new TreeFile(this, this.tree.open(path, mode), path, mode !== 'read')
+    })
+  }
+
+  stat(path: string): Promise<FileStat | null> {
+    return this.#do('stat', path, () => this.tree.stat(path))
+  }
+
+  list(path: string): Promise<string[]> {
+    return this.#do('stat', path, () => this.tree.list(path))
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return this.#do('name', path, () => this.tree.makeDirectory(path))
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#do('name', from, () => this.tree.rename(from, to))
+  }
+
+  removeFile(path: string): Promise<void> {
+    return this.#do('remove', path, () => this.tree.removeFile(path))
+  }
+
+  removeTree(path: string): Promise<void> {
+    return this.#do('remove', path, () => this.tree.removeTree(path))
+  }
+
+  syncDirectory(path: string): Promise<void> {
+    const upTo = this.tree.sequence
+    return this.#do('syncDirectory', path, () => this.tree.syncDirectory(this.tree.directory(path), upTo))
+  }
+
+  async readFile(path: string, maxBytes = READ_FILE_BYTES_MAX): Promise<Buffer> {
+    const file = await this.open(path, 'read')
+    try {
+      const bytes = await file.size()
+      if (bytes > maxBytes) {
+        throw new DiskError('EFBIG', path, `${path} has ${bytes} bytes, at most ${maxBytes} are read`)
+      }
+      const buffer = Buffer.alloc(bytes)
+      return buffer.subarray(0, await file.read(buffer, 0))
+    } finally {
+      await file.close()
+    }
+  }
+
+  freeBytes(path: string): Promise<number> {
+    return this.#do('stat', path, () => Math.min(this.tree.freeBytes, Number.MAX_SAFE_INTEGER))
+  }
+
+  lock(path: string): Promise<DiskLock | null> {
+    const locks = this.#locks
+    return this.#do('lock', path, () => {
+      if (locks.has(path)) return null
+      this.tree.open(path, 'create')
+      const holder = { disk: this }
+      locks.set(path, holder)
+      return {
+        async unlock() {
+          if (locks.get(path) === holder) locks.delete(path)
+        },
+      }
+    })
+  }
+
+  /** The process has ended. */
+  releaseLocks(): void {
+    for (const [path, { disk }] of this.#locks) if (disk === this) this.#locks.delete(path)
+  }
+
+  #do<T>(kind: DiskOperation, path: string, effect: () => T): Promise<T> {
+    const digest = this.worker.traced ? crc32c(Buffer.from(path)) : 0
+    return this.worker.perform({ kind, path, bytes: 0, digest, effect })
+  }
+}
+
+class TreeFile implements DiskFile {
+  readonly path: string
+  readonly #disk: TreeDisk
+  readonly #node: FileNode
+  readonly #writable: boolean
+  #closed = false
+
+  constructor(disk: TreeDisk, node: FileNode, path: string, writable: boolean) {
+    this.path = path
+    this.#disk = disk
+    this.#node = node
+    this.#writable = writable
+    disk.openFiles++
+  }
+
+  read(buffer: Buffer, position: number): Promise<number> {
+    const node = this.#open()
+    return this.#perform('read', buffer.length, position, () => node.content.read(buffer, position))
+  }
+
+  write(buffers: readonly Buffer[], position: number): Promise<void> {
+    const node = this.#open()
+    const { traced } = this.#disk.worker
+    const digest = traced ? digestOf(buffers) : 0
+    const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
+    return this.#disk.worker.perform({
+      kind: 'write',
+      path: this.path,
+      bytes,
+      digest: digest ^ position,
+      effect: () => {
+        if (!this.#writable) throw failure('EBADF', this.path)
+        if (traced)
+          assert(digestOf(buffers) === digest, `a buffer was changed while it was being written to ${this.path}`)
+        const written = node.write(buffers, position)
+        if (written < bytes) throw failure('ENOSPC', this.path)
+      },
+      partly: (share) => {
+        if (this.#writable) node.write(prefix(buffers, Math.floor(bytes * share)), position)
+      },
+    })
+  }
+
+  sync(): Promise<void> {
+    const node = this.#open()
+    const upTo = node.sequence
+    return this.#disk.worker.perform({
+      kind: 'sync',
+      path: this.path,
+      bytes: 0,
+      digest: upTo,
+      effect: () => node.sync(upTo),
+      forget: () => node.forget(upTo),
+    })
+  }
+
+  truncate(length: number): Promise<void> {
+    const node = this.#open()
+    return this.#perform('truncate', 0, length, () => {
+      if (!this.#writable) throw failure('EINVAL', this.path)
+      node.truncate(length)
+    })
+  }
+
+  size(): Promise<number> {
+    const node = this.#open()
+    return this.#perform('stat', 0, 0, () => node.content.length)
+  }
+
+  close(): Promise<void> {
+    this.#open()
+    this.#closed = true
+    this.#disk.openFiles--
+    return this.#perform('stat', 0, 1, () => {})
+  }
+
+  #open(): FileNode {
+    assert(!this.#closed, `use of the closed file ${this.path}`)
+    return this.#node
+  }
+
+  #perform<T>(kind: DiskOperation, bytes: number, digest: number, effect: () => T): Promise<T> {
+    return this.#disk.worker.perform({ kind, path: this.path, bytes, digest, effect })
+  }
+}
+
+function digestOf(buffers: readonly Buffer[]): number {
+  let digest = 0
+  for (const buffer of buffers) digest = crc32c(buffer, digest)
+  return digest
+}
+
+function prefix(buffers: readonly Buffer[], bytes: number): Buffer[] {
+  const result: Buffer[] = []
+  let left = bytes
+  for (const buffer of buffers) {
+    if (left === 0) break
+    result.push(buffer.subarray(0, left))
+    left -= Math.min(left, buffer.length)
+  }
+  return result
+}
