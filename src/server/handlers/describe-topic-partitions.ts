@@ -1,3 +1,4 @@
+import { isInternalTopic, topicNameProblem } from '../../controller/topic-names.ts'
 import type { TopicImage } from '../../metadata/image.ts'
 import { NO_TOPIC_ID } from '../../model/ids.ts'
 import {
@@ -11,8 +12,7 @@ import { type ServedApi, serve } from '../dispatch/served-api.ts'
 import type { Endpoints } from '../endpoints.ts'
 import type { MetadataSource } from '../services.ts'
 import { TOPIC_OPERATIONS } from './authorized-operations.ts'
-import type { TopicCreator } from './metadata.ts'
-import { isInternalTopic, PartitionViewer } from './topic-view.ts'
+import { PartitionViewer } from './topic-view.ts'
 
 type Response = ResponseInput<typeof DescribeTopicPartitions>
 type TopicAnswer = Response['topics'][number]
@@ -21,11 +21,7 @@ type TopicAnswer = Response['topics'][number]
 const PARTITIONS_MAX = 2000
 
 /** Served at 0 (KIP-966). Topics come sorted by name, page by page: the cursor says where the next page begins. */
-export function describeTopicPartitions(
-  source: MetadataSource,
-  endpoints: Endpoints,
-  creator: Pick<TopicCreator, 'nameError'>,
-): ServedApi {
+export function describeTopicPartitions(source: MetadataSource, endpoints: Endpoints): ServedApi {
   const handle = ({ topics, cursor, responsePartitionLimit }: DescribeTopicPartitionsRequest, call: Call): Response => {
     const image = source.image()
     const viewer = new PartitionViewer(image, endpoints, call.connection)
@@ -36,7 +32,7 @@ export function describeTopicPartitions(
       if (cursor !== null && name < cursor.topicName) continue
       const topic = image.topic(name)
       if (topic === undefined) {
-        answers.push(absent(name, creator))
+        answers.push(absent(name))
         continue
       }
       const first = cursor?.topicName === name ? Math.max(0, cursor.partitionIndex) : 0
@@ -75,8 +71,8 @@ function present(topic: TopicImage, partitions: TopicAnswer['partitions']): Topi
   }
 }
 
-function absent(name: string, creator: Pick<TopicCreator, 'nameError'>): TopicAnswer {
-  const isValid = creator.nameError(name) === null
+function absent(name: string): TopicAnswer {
+  const isValid = topicNameProblem(name) === null
   return {
     errorCode: isValid ? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION : ErrorCode.INVALID_TOPIC_EXCEPTION,
     name,

@@ -1,3 +1,4 @@
+import { isInternalTopic, topicNameProblem } from '../../controller/topic-names.ts'
 import { NO_TOPIC_ID } from '../../model/ids.ts'
 import type { MetadataImage, TopicImage } from '../../metadata/image.ts'
 import { Metadata, type MetadataRequest } from '../../protocol/apis/metadata.ts'
@@ -8,7 +9,7 @@ import { type ServedApi, serve } from '../dispatch/served-api.ts'
 import type { Endpoints } from '../endpoints.ts'
 import type { MetadataSource } from '../services.ts'
 import { CLUSTER_OPERATIONS, OPERATIONS_OMITTED, TOPIC_OPERATIONS } from './authorized-operations.ts'
-import { isInternalTopic, PartitionViewer } from './topic-view.ts'
+import { PartitionViewer } from './topic-view.ts'
 
 type Response = ResponseInput<typeof Metadata>
 type TopicAnswer = Response['topics'][number]
@@ -21,8 +22,6 @@ export interface TopicCreator {
    * the image of this node shows them.
    */
   create(names: readonly string[], clientId: string | null): Promise<ReadonlyMap<string, number>>
-  /** Null when `name` may be a topic's. */
-  nameError(name: string): string | null
 }
 
 /**
@@ -33,9 +32,8 @@ export function metadata(source: MetadataSource, endpoints: Endpoints, creator: 
   const handle = (request: MetadataRequest, call: Call): Response | Promise<Response> => {
     const refusal = refuse(request, call.version)
     if (refusal !== null) return refusal
-    const missing = creator.autoCreates && request.allowAutoTopicCreation ? missingNames(request, source, creator) : []
-    const answer = (created: ReadonlyMap<string, number>) =>
-      describe(request, call, source, endpoints, creator, created)
+    const missing = creator.autoCreates && request.allowAutoTopicCreation ? missingNames(request, source) : []
+    const answer = (created: ReadonlyMap<string, number>) => describe(request, call, source, endpoints, created)
     if (missing.length === 0) return answer(NOTHING_CREATED)
     return creator.create(missing, call.clientId).then(answer)
   }
@@ -59,11 +57,11 @@ function refuse({ topics }: MetadataRequest, version: number): Response | null {
   }
 }
 
-function missingNames({ topics }: MetadataRequest, source: MetadataSource, creator: TopicCreator): string[] {
+function missingNames({ topics }: MetadataRequest, source: MetadataSource): string[] {
   const image = source.image()
   const names = new Set<string>()
   for (const { name } of topics ?? []) {
-    if (name !== null && image.topic(name) === undefined && creator.nameError(name) === null) names.add(name)
+    if (name !== null && image.topic(name) === undefined && topicNameProblem(name) === null) names.add(name)
   }
   return [...names]
 }
@@ -73,7 +71,6 @@ function describe(
   call: Call,
   source: MetadataSource,
   endpoints: Endpoints,
-  creator: TopicCreator,
   created: ReadonlyMap<string, number>,
 ): Response {
   const image = source.image()
@@ -87,7 +84,7 @@ function describe(
     topicAuthorizedOperations: request.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : OPERATIONS_OMITTED,
   })
   const wantsAll = request.topics === null || (call.version === 0 && request.topics.length === 0)
-  const topics = wantsAll ? allTopics(image).map(show) : namedTopics(request, image, show, creator, created)
+  const topics = wantsAll ? allTopics(image).map(show) : namedTopics(request, image, show, created)
   const brokers = endpoints.alive(call.connection)
   const controllerId = source.activeController() ?? -1
   return {
@@ -110,7 +107,6 @@ function namedTopics(
   { topics, includeTopicAuthorizedOperations }: MetadataRequest,
   image: MetadataImage,
   show: (topic: TopicImage) => TopicAnswer,
-  creator: TopicCreator,
   created: ReadonlyMap<string, number>,
 ): TopicAnswer[] {
   const answers = new Map<string, TopicAnswer>()
@@ -123,7 +119,7 @@ function namedTopics(
       continue
     }
     answers.set(wanted, {
-      errorCode: name === null ? ErrorCode.UNKNOWN_TOPIC_ID : absenceOf(name, creator, created),
+      errorCode: name === null ? ErrorCode.UNKNOWN_TOPIC_ID : absenceOf(name, created),
       name,
       topicId,
       isInternal: name !== null && isInternalTopic(name),
@@ -134,7 +130,7 @@ function namedTopics(
   return [...answers.values()]
 }
 
-function absenceOf(name: string, creator: TopicCreator, created: ReadonlyMap<string, number>): number {
-  if (creator.nameError(name) !== null) return ErrorCode.INVALID_TOPIC_EXCEPTION
+function absenceOf(name: string, created: ReadonlyMap<string, number>): number {
+  if (topicNameProblem(name) !== null) return ErrorCode.INVALID_TOPIC_EXCEPTION
   return created.get(name) ?? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 }

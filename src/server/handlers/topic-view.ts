@@ -3,17 +3,6 @@ import { ErrorCode } from '../../protocol/errors.ts'
 import type { ClientConnection } from '../connections/client-connection.ts'
 import { type Endpoints, isAlive } from '../endpoints.ts'
 
-/** Topics that the cluster keeps for itself: clients see them marked, and list them only when asked to. */
-const INTERNAL_TOPICS: ReadonlySet<string> = new Set([
-  '__consumer_offsets',
-  '__transaction_state',
-  '__share_group_state',
-])
-
-export function isInternalTopic(name: string): boolean {
-  return INTERNAL_TOPICS.has(name)
-}
-
 /** A partition as clients of one listener see it. */
 export interface PartitionView {
   readonly errorCode: number
