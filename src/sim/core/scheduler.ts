@@ -94,7 +94,10 @@ export class Scheduler implements Events {
 
   /** The last steps, oldest first. */
   get recentSteps(): string[] {
-    return [...this.#recent].sort((a, b) => a.step - b.step).map(lineOf)
+    return this.#recent
+      .filter((step) => step !== undefined)
+      .sort((a, b) => a.step - b.step)
+      .map(lineOf)
   }
 
   /** Runs until `isDone`, and throws what an event, an invariant or `fail` came up with. */

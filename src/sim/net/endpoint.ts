@@ -37,7 +37,7 @@ export class Endpoint implements Connection {
   #endArrived = false
   #waiting = false
   #closed: { error: NetError | null } | null = null
-  /** The other side's machine lost power: nothing said good-bye, and nothing will answer before it is up again. */
+  /** The other side is gone, and its good-bye never came: its machine lost power, or the link let nothing through. */
   #peerLost = false
 
   constructor(wire: Wire, options: { id: number; host: Host; actor: Actor; local: Address; remote: Address }) {
@@ -94,7 +94,7 @@ export class Endpoint implements Connection {
   write(buffers: readonly Buffer[]): boolean {
     if (this.#ended || !this.isOpen) return true
     this.outgoing.write(buffers)
-    if (this.#peerLost && this.peer.host.isUp) this.#resetBy(this.peer.host)
+    if (this.#peerLost && this.#wire.isOpen(this.host, this.peer.host)) this.#resetBy(this.peer.host)
     if (this.outgoing.queuedBytes < ROOMY_BYTES) return true
     this.#waiting = true
     return false
@@ -146,9 +146,9 @@ export class Endpoint implements Connection {
     })
   }
 
-  /** The other side's machine is up again, without its connections. It answers what it does not know with a reset. */
+  /** The other side's machine can be reached again, without this connection. It answers what it does not know with a reset. */
   peerIsBack(): void {
-    if (!this.#peerLost || !this.isOpen) return
+    if (!this.#peerLost || !this.isOpen || !this.peer.host.isUp) return
     const afterMs = this.outgoing.windowBytes > 0 ? RETRANSMISSION_MS : KEEP_ALIVE_PROBE_MS
     this.#wire.events.schedule(this.actor, afterMs, 'net probe', this.id, () => this.#resetBy(this.peer.host))
   }
@@ -156,7 +156,9 @@ export class Endpoint implements Connection {
   /** The host at the other end sends a reset. */
   #resetBy(sender: Host): void {
     this.#wire.events.schedule(this.actor, this.#wire.delayMs(sender, this.host), 'net reset', this.id, () => {
-      this.fail('ECONNRESET', 'the connection was reset by the other side')
+      // A reset is sent once. Where it gets lost, this side learns only when it speaks that nobody is there.
+      if (this.#wire.isOpen(sender, this.host)) this.fail('ECONNRESET', 'the connection was reset by the other side')
+      else this.#peerLost = true
     })
   }
 

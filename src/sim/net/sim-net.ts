@@ -100,8 +100,12 @@ export class SimNet implements Wire {
     this.#cut.clear()
     for (const host of this.#hosts) {
       for (const endpoint of host.endpoints) {
-        endpoint.outgoing.confirmIfOpen()
-        endpoint.outgoing.scheduleDelivery(this.#random.float() * HEALED_WITHIN_MS)
+        // The other side may have left its host already, with bytes still under way.
+        for (const pipe of [endpoint.outgoing, endpoint.peer.outgoing]) {
+          pipe.confirmIfOpen()
+          pipe.scheduleDelivery(this.#random.float() * HEALED_WITHIN_MS)
+        }
+        endpoint.peerIsBack()
       }
     }
   }
