@@ -1,0 +1,173 @@
+import type { ConfigResource, MetadataImage } from '../metadata/image.ts'
+import { type MetadataRecord, ResourceType } from '../metadata/records.ts'
+import type { AlterConfigsRequest, AlterConfigsResponse } from '../protocol/apis/alter-configs.ts'
+import type {
+  IncrementalAlterConfigsRequest,
+  IncrementalAlterConfigsResponse,
+} from '../protocol/apis/incremental-alter-configs.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { listOf, parseConfig } from './config-def.ts'
+import { checkConfigs, defOn } from './config-checks.ts'
+import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
+
+/** What IncrementalAlterConfigs may do to one key (KIP-339). */
+export const ConfigOperation = { set: 0, delete: 1, append: 2, subtract: 3 } as const
+const operationNames = ['SET', 'DELETE', 'APPEND', 'SUBTRACT']
+
+interface ConfigChange {
+  readonly name: string
+  readonly configOperation: number
+  readonly value: string | null
+}
+
+interface ResourceChange {
+  readonly resourceType: number
+  readonly resourceName: string
+  readonly configs: readonly ConfigChange[]
+}
+
+type Outcome = { readonly records: readonly MetadataRecord[] } | { readonly refused: Refusal }
+
+/**
+ * Each resource succeeds or fails as a whole, apart from the others. Levels of loggers are no records and are set by
+ * the broker that was asked; they do not come here.
+ */
+export function incrementalAlterConfigs(
+  context: DecisionContext,
+  request: IncrementalAlterConfigsRequest,
+): Decision<IncrementalAlterConfigsResponse> {
+  return alter(request, (resource) => changeResource(context, resource))
+}
+
+/** The older form: what is not named goes back to its default. */
+export function alterConfigs(context: DecisionContext, request: AlterConfigsRequest): Decision<AlterConfigsResponse> {
+  return alter(request, (resource) => replaceResource(context, resource))
+}
+
+type AlteredResource<C> = {
+  readonly resourceType: number
+  readonly resourceName: string
+  readonly configs: readonly C[]
+}
+
+function alter<C extends { readonly name: string }>(
+  request: { readonly resources: readonly AlteredResource<C>[]; readonly validateOnly: boolean },
+  change: (resource: AlteredResource<C>) => Outcome,
+): Decision<AlterConfigsResponse> {
+  const keyOf = ({ resourceType, resourceName }: AlteredResource<C>) => `${resourceType}:${resourceName}`
+  const perKey = Map.groupBy(request.resources, keyOf)
+  const records: MetadataRecord[] = []
+  const responses = request.resources.map((resource) => {
+    const { resourceType, resourceName } = resource
+    let result: Refusal = ACCEPTED
+    if ((perKey.get(keyOf(resource))?.length ?? 0) > 1) {
+      result = refusal(ErrorCode.INVALID_REQUEST, 'Each resource must appear at most once.')
+    } else if (new Set(resource.configs.map(({ name }) => name)).size < resource.configs.length) {
+      result = refusal(ErrorCode.INVALID_REQUEST, 'Error due to duplicate config keys')
+    } else {
+      const outcome = change(resource)
+      if ('refused' in outcome) result = outcome.refused
+      else if (!request.validateOnly) records.push(...outcome.records)
+    }
+    return { resourceType, resourceName, ...result }
+  })
+  return { records, response: { throttleTimeMs: 0, responses } }
+}
+
+function changeResource(context: DecisionContext, resource: ResourceChange): Outcome {
+  const target = { type: resource.resourceType, name: resource.resourceName }
+  const nulls = resource.configs.filter((c) => c.configOperation !== ConfigOperation.delete && c.value === null)
+  if (nulls.length > 0) return { refused: nullValues(nulls) }
+  const current = context.image.configOf(target)
+  const next = new Map(current)
+  for (const change of resource.configs) {
+    const problem = applyOperation(target, next, change)
+    if (problem !== null) return { refused: problem }
+  }
+  return finish(context, target, next, new Set(resource.configs.map(({ name }) => name)))
+}
+
+function nullValues(configs: readonly { readonly name: string }[]): Refusal {
+  const names = configs.map(({ name }) => name).join(', ')
+  return refusal(ErrorCode.INVALID_REQUEST, `Null value not supported for : ${names}`)
+}
+
+function applyOperation(target: ConfigResource, next: Map<string, string>, change: ConfigChange): Refusal | null {
+  const { name, configOperation } = change
+  const value = change.value ?? ''
+  switch (configOperation) {
+    case ConfigOperation.set:
+      next.set(name, value)
+      return null
+    case ConfigOperation.delete:
+      next.delete(name)
+      return null
+    case ConfigOperation.append:
+    case ConfigOperation.subtract: {
+      const def = defOn(target.type, name)
+      if (def?.type !== 'list') {
+        const operation = operationNames[configOperation]
+        return refusal(ErrorCode.INVALID_CONFIG, `Can't ${operation} to key ${name} because its type is not LIST.`)
+      }
+      const before = listOf(next.get(name) ?? def.default ?? '').filter((each) => each !== '')
+      const operands = value.split(',').map((each) => each.trim())
+      const after =
+        configOperation === ConfigOperation.append
+          ? [...new Set([...before, ...operands])]
+          : before.filter((each) => !operands.includes(each))
+      next.set(name, after.join(','))
+      return null
+    }
+    default:
+      return refusal(ErrorCode.INVALID_REQUEST, `Unknown operations type ${configOperation}`)
+  }
+}
+
+function replaceResource(
+  context: DecisionContext,
+  resource: AlteredResource<{ readonly name: string; readonly value: string | null }>,
+): Outcome {
+  const target = { type: resource.resourceType, name: resource.resourceName }
+  const nulls = resource.configs.filter(({ value }) => value === null)
+  if (nulls.length > 0) return { refused: nullValues(nulls) }
+  const next = new Map(resource.configs.map(({ name, value }) => [name, value as string]))
+  return finish(context, target, next, new Set(next.keys()))
+}
+
+/** Checks what the resource would have and turns the difference into records. */
+function finish(
+  { image, broker }: DecisionContext,
+  target: ConfigResource,
+  next: ReadonlyMap<string, string>,
+  named: ReadonlySet<string>,
+): Outcome {
+  const checked = checkConfigs(image, broker, target, next)
+  if (checked.errorCode !== ErrorCode.NONE) return { refused: checked }
+  const missing = missingResource(image, target)
+  if (missing !== null) return { refused: missing }
+  const current = image.configOf(target)
+  const records: MetadataRecord[] = []
+  for (const key of new Set([...named, ...current.keys()])) {
+    const value = normalValue(target, key, next.get(key))
+    // A broker's key is written even when it has the value already: brokers then load a changed file again.
+    const reload = target.type === ResourceType.broker && named.has(key)
+    if (value !== (current.get(key) ?? null) || reload) records.push(configRecord(target, key, value))
+  }
+  return { records }
+}
+
+function normalValue(target: ConfigResource, key: string, value: string | undefined): string | null {
+  const def = defOn(target.type, key)
+  if (value === undefined || def === undefined) return null
+  const parsed = parseConfig({ ...def, name: key }, value)
+  return 'value' in parsed ? parsed.value : null
+}
+
+function missingResource(image: MetadataImage, { type, name }: ConfigResource): Refusal | null {
+  if (type !== ResourceType.topic || image.topic(name) !== undefined) return null
+  return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, `The topic '${name}' does not exist.`)
+}
+
+export function configRecord({ type, name }: ConfigResource, key: string, value: string | null): MetadataRecord {
+  return { type: 'Config', value: { resourceType: type, resourceName: name, name: key, value } }
+}

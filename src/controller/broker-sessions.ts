@@ -1,0 +1,76 @@
+import type { MetadataImage } from '../metadata/image.ts'
+
+interface Session {
+  lastHeardMs: number
+  /** False while nothing but the registration vouches for it: a controller that has just begun gives everyone time. */
+  heard: boolean
+  /** How far the broker has read the metadata log. */
+  metadataOffset: number
+  /** End of the metadata log when its controlled shutdown began; others must have read so far before it goes. */
+  shutdownOffset: number | null
+}
+
+/**
+ * Which brokers the active controller hears. Not part of the image: it is born with each active controller and lost
+ * with it. Times are monotonic milliseconds.
+ */
+export class BrokerSessions {
+  readonly #sessions = new Map<number, Session>()
+
+  /** Every broker that counts as alive gets the whole timeout from now on. */
+  constructor(image: MetadataImage, nowMs: number) {
+    for (const { brokerId, fenced } of image.brokers.values()) {
+      if (!fenced) this.#sessions.set(brokerId, newSession(nowMs, false))
+    }
+  }
+
+  /** A registration or a heartbeat came. `metadataOffset` is null when it did not say. */
+  hear(brokerId: number, nowMs: number, metadataOffset: number | null): void {
+    const session = this.#sessions.get(brokerId) ?? newSession(nowMs, true)
+    session.lastHeardMs = nowMs
+    session.heard = true
+    if (metadataOffset !== null) session.metadataOffset = metadataOffset
+    this.#sessions.set(brokerId, session)
+  }
+
+  forget(brokerId: number): void {
+    this.#sessions.delete(brokerId)
+  }
+
+  /** Another incarnation of a broker that was heard so recently must not take its place. */
+  isHeard(brokerId: number, nowMs: number, timeoutMs: number): boolean {
+    const session = this.#sessions.get(brokerId)
+    return session?.heard === true && nowMs - session.lastHeardMs < timeoutMs
+  }
+
+  beginShutdown(brokerId: number, shutdownOffset: number): void {
+    const session = this.#sessions.get(brokerId)
+    if (session !== undefined) session.shutdownOffset ??= shutdownOffset
+  }
+
+  /** Every other serving broker has read the metadata that moved the leaderships away. */
+  mayStop(image: MetadataImage, brokerId: number): boolean {
+    const shutdownOffset = this.#sessions.get(brokerId)?.shutdownOffset ?? null
+    if (shutdownOffset === null) return true
+    for (const { brokerId: other, fenced, inControlledShutdown } of image.brokers.values()) {
+      if (other === brokerId || fenced || inControlledShutdown) continue
+      if ((this.#sessions.get(other)?.metadataOffset ?? -1) < shutdownOffset) return false
+    }
+    return true
+  }
+
+  /** Serving brokers that were not heard for `timeoutMs`, by id. */
+  silent(image: MetadataImage, nowMs: number, timeoutMs: number): number[] {
+    const silent: number[] = []
+    for (const { brokerId, fenced } of image.brokers.values()) {
+      if (fenced) continue
+      const session = this.#sessions.get(brokerId)
+      if (session === undefined || nowMs - session.lastHeardMs >= timeoutMs) silent.push(brokerId)
+    }
+    return silent.sort((a, b) => a - b)
+  }
+}
+
+function newSession(nowMs: number, heard: boolean): Session {
+  return { lastHeardMs: nowMs, heard, metadataOffset: -1, shutdownOffset: null }
+}

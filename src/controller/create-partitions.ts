@@ -1,0 +1,107 @@
+import type { TopicImage } from '../metadata/image.ts'
+import type { MetadataRecord } from '../metadata/records.ts'
+import type { CreatePartitionsRequest, CreatePartitionsResponse } from '../protocol/apis/create-partitions.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import {
+  ACCEPTED,
+  type Decision,
+  type DecisionContext,
+  PARTITIONS_PER_REQUEST_MAX,
+  type Refusal,
+  refusal,
+  tooManyPartitions,
+} from './decision.ts'
+import { manualAssignmentProblem, newPartition } from './partition-records.ts'
+import { placeReplicas } from './placement.ts'
+
+type Wanted = CreatePartitionsRequest['topics'][number]
+
+/** `count` is the number of partitions afterwards. Each topic succeeds or fails on its own. */
+export function createPartitions(
+  context: DecisionContext,
+  request: CreatePartitionsRequest,
+): Decision<CreatePartitionsResponse> {
+  const records: MetadataRecord[] = []
+  const results: CreatePartitionsResponse['results'][number][] = []
+  for (const [name, wanted] of Map.groupBy(request.topics, (topic) => topic.name)) {
+    const made =
+      wanted.length > 1
+        ? refusal(ErrorCode.INVALID_REQUEST, 'Duplicate topic name.')
+        : growTopic(context, wanted[0] as Wanted, records.length)
+    if ('errorCode' in made) results.push({ name, ...made })
+    else {
+      records.push(...made)
+      results.push({ name, ...ACCEPTED })
+    }
+  }
+  return { records: request.validateOnly ? [] : records, response: { throttleTimeMs: 0, results } }
+}
+
+function growTopic({ image }: DecisionContext, wanted: Wanted, recordsBefore: number): MetadataRecord[] | Refusal {
+  const topic = image.topic(wanted.name)
+  if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+  const countRefusal = checkCount(topic, wanted, recordsBefore)
+  if (countRefusal !== null) return countRefusal
+  const first = topic.partitions.length
+  const replicationFactor = topic.partitions[0]?.replicas.length ?? 1
+  const manual = wanted.assignments?.map(({ brokerIds }) => brokerIds) ?? null
+  for (const replicas of manual ?? []) {
+    const problem = manualAssignmentProblem(image, replicas, replicationFactor)
+    if (problem !== null) return refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+  }
+  const placed =
+    manual ??
+    placeReplicas([...image.brokers.values()], {
+      firstPartition: first,
+      partitions: wanted.count - first,
+      replicationFactor,
+      rotation: rotationOf(topic),
+    })
+  if ('error' in placed) return refusal(ErrorCode.INVALID_REPLICATION_FACTOR, placed.error)
+  const records: MetadataRecord[] = []
+  for (const [i, replicas] of placed.entries()) {
+    const record = newPartition(image, topic.topicId, first + i, replicas)
+    if (record === null) return noLeader(manual !== null, first + i, replicationFactor)
+    records.push(record)
+  }
+  return records
+}
+
+function checkCount(topic: TopicImage, { name, count, assignments }: Wanted, before: number): Refusal | null {
+  const existing = topic.partitions.length
+  const additional = count - existing
+  if (additional === 0) {
+    return refusal(ErrorCode.INVALID_PARTITIONS, `Topic already has ${existing} partition(s).`)
+  }
+  if (additional < 0) {
+    return refusal(
+      ErrorCode.INVALID_PARTITIONS,
+      `The topic ${name} currently has ${existing} partition(s); ${count} would not be an increase.`,
+    )
+  }
+  if (assignments !== null && assignments.length !== additional) {
+    return refusal(
+      ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+      `Attempted to add ${additional} additional partition(s), but only ${assignments.length} assignment(s) were specified.`,
+    )
+  }
+  return before + additional > PARTITIONS_PER_REQUEST_MAX ? tooManyPartitions(before + additional) : null
+}
+
+/** Goes on where the placement of the first partitions ended, as far as the first leader tells. */
+function rotationOf(topic: TopicImage): number {
+  return topic.partitions[0]?.replicas[0] ?? 0
+}
+
+function noLeader(manual: boolean, partition: number, replicationFactor: number): Refusal {
+  if (manual) {
+    return refusal(
+      ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+      `All brokers specified in the manual partition assignment for partition ${partition} are fenced or in controlled shutdown.`,
+    )
+  }
+  return refusal(
+    ErrorCode.INVALID_REPLICATION_FACTOR,
+    `Unable to replicate the partition ${replicationFactor} time(s): All brokers are currently fenced or in controlled shutdown.`,
+  )
+}

@@ -1,0 +1,65 @@
+import type { MetadataImage } from '../metadata/image.ts'
+import type { MetadataRecord } from '../metadata/records.ts'
+import { NO_TOPIC_ID } from '../model/ids.ts'
+import type { DeleteTopicsRequest, DeleteTopicsResponse } from '../protocol/apis/delete-topics.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { brokerConfig } from './config-view.ts'
+import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
+
+type Result = DeleteTopicsResponse['responses'][number]
+type Named = { readonly name: string | null; readonly topicId: string }
+
+/** Topics by name or by id. What is named twice, in whichever way, is not deleted. */
+export function deleteTopics(context: DecisionContext, request: DeleteTopicsRequest): Decision<DeleteTopicsResponse> {
+  const { image, broker, version } = context
+  const topics: Named[] = [...request.topics, ...request.topicNames.map((name) => ({ name, topicId: NO_TOPIC_ID }))]
+  const decide = brokerConfig(image, broker, 'delete.topic.enable') === 'true' ? resolve : () => disabled(version)
+  const responses: Result[] = []
+  const records: MetadataRecord[] = []
+  const perKey = Map.groupBy(topics, ({ name, topicId }) => name ?? topicId)
+  for (const same of perKey.values()) {
+    const named = same[0] as Named
+    const result = same.length > 1 ? duplicate(named) : decide(image, named, topics)
+    responses.push({ ...identity(image, named, result), ...result })
+    if (result.errorCode !== ErrorCode.NONE) continue
+    const topic = named.name === null ? image.topicById(named.topicId) : image.topic(named.name)
+    if (topic !== undefined) records.push({ type: 'RemoveTopic', value: { topicId: topic.topicId } })
+  }
+  return { records, response: { throttleTimeMs: 0, responses } }
+}
+
+/** Both name and id of a topic that was found, else what the client said. */
+function identity(image: MetadataImage, named: Named, { errorCode }: Refusal): Named {
+  if (errorCode !== ErrorCode.NONE) return named
+  const topic = named.name === null ? image.topicById(named.topicId) : image.topic(named.name)
+  return topic === undefined ? named : { name: topic.name, topicId: topic.topicId }
+}
+
+function disabled(version: number): Refusal {
+  const message = 'Topic deletion is disabled.'
+  return version < 3 ? refusal(ErrorCode.INVALID_REQUEST, message) : refusal(ErrorCode.TOPIC_DELETION_DISABLED, message)
+}
+
+function duplicate({ name, topicId }: Named): Refusal {
+  const bad = (message: string) => refusal(ErrorCode.INVALID_REQUEST, message)
+  if (name !== null) return bad('Duplicate topic name.')
+  return bad(topicId === NO_TOPIC_ID ? 'Neither topic name nor id were specified.' : 'Duplicate topic id.')
+}
+
+function resolve(image: MetadataImage, { name, topicId }: Named, all: readonly Named[]): Refusal {
+  const bad = (message: string) => refusal(ErrorCode.INVALID_REQUEST, message)
+  if (name === null && topicId === NO_TOPIC_ID) return bad('Neither topic name nor id were specified.')
+  if (name !== null && topicId !== NO_TOPIC_ID) return bad('You may not specify both topic name and topic id.')
+  if (name === null) {
+    const topic = image.topicById(topicId)
+    if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_ID)
+    return all.some((other) => other.name === topic.name) ? alsoByName() : ACCEPTED
+  }
+  const topic = image.topic(name)
+  if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+  return all.some((other) => other.topicId === topic.topicId) ? alsoByName() : ACCEPTED
+}
+
+function alsoByName(): Refusal {
+  return refusal(ErrorCode.INVALID_REQUEST, 'The provided topic name maps to an ID that was already supplied.')
+}

@@ -1,0 +1,86 @@
+import type { MetadataImage } from '../metadata/image.ts'
+import type { MetadataRecord } from '../metadata/records.ts'
+import type { UpdateFeaturesRequest, UpdateFeaturesResponse } from '../protocol/apis/update-features.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
+
+/** The metadata.version of Kafka 4.4.0 (4.4-IV2), in whose record versions we write. */
+export const METADATA_VERSION = 33
+/** 3.3-IV3, from which on a KRaft cluster of Kafka 4 may start. */
+const METADATA_VERSION_MIN = 7
+
+export interface SupportedFeature {
+  readonly name: string
+  readonly min: number
+  readonly max: number
+  /** Level of a new cluster; 0: not on. */
+  readonly initial: number
+}
+
+/**
+ * What this version can do. Only what is served stands here: a client that sees `transaction.version` or
+ * `group.version` uses it.
+ */
+export const supportedFeatures: readonly SupportedFeature[] = [
+  { name: 'metadata.version', min: METADATA_VERSION_MIN, max: METADATA_VERSION, initial: METADATA_VERSION },
+  // Dynamic voters (KIP-853). Its level is in the quorum's control records, not in metadata records.
+  { name: 'kraft.version', min: 0, max: 1, initial: 1 },
+]
+
+/** The first records of a new cluster. */
+export function bootstrapRecords(): MetadataRecord[] {
+  return supportedFeatures
+    .filter(({ name, initial }) => name !== 'kraft.version' && initial > 0)
+    .map(({ name, initial }) => ({ type: 'FeatureLevel', value: { name, featureLevel: initial } }))
+}
+
+const UPGRADE = 1
+
+/** All updates or none. */
+export function updateFeatures(
+  { image, version }: DecisionContext,
+  { featureUpdates, validateOnly }: UpdateFeaturesRequest,
+): Decision<UpdateFeaturesResponse> {
+  const records: MetadataRecord[] = []
+  const seen = new Set<string>()
+  let first: Refusal = ACCEPTED
+  const results = featureUpdates.map(({ feature, maxVersionLevel, upgradeType, allowDowngrade }) => {
+    const mayLower = version === 0 ? allowDowngrade : upgradeType !== UPGRADE
+    const result = seen.has(feature)
+      ? refusal(ErrorCode.INVALID_REQUEST, `Provided feature can not be listed twice: ${feature}`)
+      : checkLevel(image, feature, maxVersionLevel, mayLower)
+    seen.add(feature)
+    if (result.errorCode !== ErrorCode.NONE && first === ACCEPTED) first = result
+    if (result.errorCode === ErrorCode.NONE && maxVersionLevel !== (image.features.get(feature) ?? 0)) {
+      records.push({ type: 'FeatureLevel', value: { name: feature, featureLevel: maxVersionLevel } })
+    }
+    return { feature, ...result }
+  })
+  const failed = first !== ACCEPTED
+  const response = { throttleTimeMs: 0, ...first, results: version <= 1 ? results : [] }
+  return { records: failed || validateOnly ? [] : records, response }
+}
+
+function checkLevel(image: MetadataImage, feature: string, level: number, mayLower: boolean): Refusal {
+  const bad = (why: string) =>
+    refusal(ErrorCode.INVALID_UPDATE_VERSION, `Invalid update version ${level} for feature ${feature}. ${why}`)
+  const supported = supportedFeatures.find(({ name }) => name === feature)
+  if (supported === undefined || feature === 'kraft.version') {
+    return bad('Local controller does not support this feature.')
+  }
+  if (level < supported.min || level > supported.max) {
+    return bad(`Local controller only supports versions ${supported.min}-${supported.max}`)
+  }
+  const current = image.features.get(feature) ?? 0
+  if (level < current && !mayLower) {
+    return bad(
+      `Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.`,
+    )
+  }
+  for (const { brokerId, features } of image.brokers.values()) {
+    const range = features.find(({ name }) => name === feature)
+    const [low, high] = [range?.minSupportedVersion ?? 0, range?.maxSupportedVersion ?? 0]
+    if (level < low || level > high) return bad(`Broker ${brokerId} only supports versions ${low}-${high}`)
+  }
+  return ACCEPTED
+}

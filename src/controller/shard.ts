@@ -1,0 +1,137 @@
+import { assert } from '../base/assert.ts'
+import type { MetadataChanges } from '../metadata/changes.ts'
+import { MetadataDelta } from '../metadata/delta.ts'
+import type { ImagePosition, MetadataImage } from '../metadata/image.ts'
+import type { MetadataRecord } from '../metadata/records.ts'
+import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
+import { AlterConfigs } from '../protocol/apis/alter-configs.ts'
+import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
+import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
+import { CreatePartitions } from '../protocol/apis/create-partitions.ts'
+import { CreateTopics } from '../protocol/apis/create-topics.ts'
+import { DeleteTopics } from '../protocol/apis/delete-topics.ts'
+import { ElectLeaders } from '../protocol/apis/elect-leaders.ts'
+import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
+import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
+import { UpdateFeatures } from '../protocol/apis/update-features.ts'
+import type { AnyApi, RequestOf, ResponseOf } from '../protocol/schema.ts'
+import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts'
+import { BrokerSessions } from './broker-sessions.ts'
+import { fence, heartbeat, registerBroker, sessionTimeoutMs, unregisterBroker } from './brokers.ts'
+import type { BrokerContext } from './config-view.ts'
+import { createPartitions } from './create-partitions.ts'
+import { createTopics } from './create-topics.ts'
+import type { Decision, DecisionContext } from './decision.ts'
+import { deleteTopics } from './delete-topics.ts'
+import { electLeaders } from './elect-leaders.ts'
+import { updateFeatures } from './features.ts'
+import { allocateProducerIds } from './producer-ids.ts'
+import { CollidingNames } from './topic-names.ts'
+
+export interface ShardOptions {
+  readonly clusterId: string
+  /** This node, and what it was started with. */
+  readonly broker: BrokerContext
+  /** 16 fresh bytes in Kafka's print form: topic ids. */
+  readonly newId: () => string
+}
+
+/** When a request is decided on. */
+export interface Moment {
+  /** Version of the request; the newest one when it did not come over the wire. */
+  readonly version: number
+  /** Monotonic. */
+  readonly nowMs: number
+  /** The offset that the first record would have. */
+  readonly nextOffset: number
+}
+
+/** The APIs that the controller decides on. */
+export const controllerApis = [
+  AllocateProducerIds,
+  AlterConfigs,
+  BrokerHeartbeat,
+  BrokerRegistration,
+  CreatePartitions,
+  CreateTopics,
+  DeleteTopics,
+  ElectLeaders,
+  IncrementalAlterConfigs,
+  UnregisterBroker,
+  UpdateFeatures,
+] as const
+export type ControllerApi = (typeof controllerApis)[number]
+
+/**
+ * The active controller: decides on requests by the newest image, which may run ahead of what is committed. Life cycle:
+ * made when this node becomes active, with the image of everything in the log; dropped when it is not active any more.
+ * `handle` and `expire` change no image; `apply` alone does, with the records that they returned.
+ */
+export class ControllerShard {
+  readonly #options: ShardOptions
+  readonly #sessions: BrokerSessions
+  readonly #collidingNames: CollidingNames
+  #image: MetadataImage
+
+  constructor(options: ShardOptions, image: MetadataImage, nowMs: number) {
+    this.#options = options
+    this.#image = image
+    this.#sessions = new BrokerSessions(image, nowMs)
+    this.#collidingNames = new CollidingNames(image)
+  }
+
+  get image(): MetadataImage {
+    return this.#image
+  }
+
+  handle<A extends ControllerApi>(api: A, request: RequestOf<A>, moment: Moment): Decision<ResponseOf<A>> {
+    const context: DecisionContext = { ...this.#options, ...moment, image: this.#image }
+    return this.#decide(api, request, context) as Decision<ResponseOf<A>>
+  }
+
+  #decide(api: AnyApi, request: unknown, context: DecisionContext): Decision<unknown> {
+    switch (api.key) {
+      case AllocateProducerIds.key:
+        return allocateProducerIds(context, request as RequestOf<typeof AllocateProducerIds>)
+      case AlterConfigs.key:
+        return alterConfigs(context, request as RequestOf<typeof AlterConfigs>)
+      case BrokerHeartbeat.key:
+        return heartbeat(context, this.#sessions, request as RequestOf<typeof BrokerHeartbeat>)
+      case BrokerRegistration.key:
+        return registerBroker(context, this.#sessions, request as RequestOf<typeof BrokerRegistration>)
+      case CreatePartitions.key:
+        return createPartitions(context, request as RequestOf<typeof CreatePartitions>)
+      case CreateTopics.key:
+        return createTopics(context, this.#collidingNames, request as RequestOf<typeof CreateTopics>)
+      case DeleteTopics.key:
+        return deleteTopics(context, request as RequestOf<typeof DeleteTopics>)
+      case ElectLeaders.key:
+        return electLeaders(context, request as RequestOf<typeof ElectLeaders>)
+      case IncrementalAlterConfigs.key:
+        return incrementalAlterConfigs(context, request as RequestOf<typeof IncrementalAlterConfigs>)
+      case UnregisterBroker.key:
+        return unregisterBroker(context, this.#sessions, request as RequestOf<typeof UnregisterBroker>)
+      case UpdateFeatures.key:
+        return updateFeatures(context, request as RequestOf<typeof UpdateFeatures>)
+      default:
+        assert(false, `${api.name} is not decided by the controller`)
+    }
+  }
+
+  /** The records that fence one broker that has been silent too long, or none. To be asked again after they are applied. */
+  expire(nowMs: number): readonly MetadataRecord[] {
+    const context = { ...this.#options, image: this.#image }
+    const [brokerId] = this.#sessions.silent(this.#image, nowMs, sessionTimeoutMs(context))
+    const broker = brokerId === undefined ? undefined : this.#image.broker(brokerId)
+    return broker === undefined ? [] : fence(this.#image, broker)
+  }
+
+  /** The records of a decision, in order, are in the log: the next image, at `position`. */
+  apply(records: readonly MetadataRecord[], position: ImagePosition): MetadataChanges {
+    const delta = new MetadataDelta(this.#image)
+    for (const record of records) delta.replay(record)
+    this.#image = delta.apply(position)
+    this.#collidingNames.update(delta.changes)
+    return delta.changes
+  }
+}
