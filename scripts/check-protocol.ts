@@ -111,7 +111,7 @@ function ourFacts(fields: Readonly<Record<string, AnyField>>, parent: readonly n
     const innermost = type.kind === 'array' ? type.of : type
     return {
       name,
-      type: type.kind === 'array' ? `[]${innermost.kind}` : type.kind,
+      type: (type.kind === 'array' ? '[]' : '') + kafkaType(innermost),
       versions,
       nullable: within(versions, [traits.nullableSince, Number.POSITIVE_INFINITY]),
       tag: traits.tag,
@@ -122,8 +122,14 @@ function ourFacts(fields: Readonly<Record<string, AnyField>>, parent: readonly n
   })
 }
 
+/** Kafka has one type for what we hold as a number and, where all 64 bits matter, as a bigint. */
+function kafkaType(type: Type): string {
+  return type.kind === 'bigint64' ? 'int64' : type.kind
+}
+
 function ourDefault(type: Type, absent: unknown): unknown {
   if (absent === null) return null
+  if (type.kind === 'bigint64') return Number(absent)
   return ['struct', 'array', 'bytes', 'records', 'uuid'].includes(type.kind) ? 'zero' : absent
 }
 

@@ -62,6 +62,8 @@ export function valueDecoder(type: Type, nullable: boolean, variant: Variant): D
   switch (type.kind) {
     case 'bool':
       return (reader) => reader.int8() !== 0
+    case 'bigint64':
+      return (reader) => reader.buffer.readBigInt64BE(reader.skip(8))
     case 'string':
       return nullable
         ? variant.flexible

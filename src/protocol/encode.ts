@@ -72,6 +72,12 @@ export function valueEncoder(type: Type, nullable: boolean, variant: Variant): E
         assert(Number.isInteger(value), `int64 ${value}`)
         writer.int64(value)
       }
+    case 'bigint64':
+      return (writer, value) => {
+        const raw = Buffer.allocUnsafe(8)
+        raw.writeBigInt64BE(value)
+        writer.bytes(raw)
+      }
     case 'uuid':
       return (writer, value) => {
         const raw = Buffer.from(value, 'base64url')

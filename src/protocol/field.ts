@@ -14,6 +14,7 @@ export type ScalarKind =
   | 'int32'
   | 'uint32'
   | 'int64'
+  | 'bigint64'
   | 'float64'
   | 'string'
   | 'uuid'

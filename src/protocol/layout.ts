@@ -20,6 +20,7 @@ const FIXED_SIZES: Partial<Record<ScalarKind, number>> = {
   int32: 4,
   uint32: 4,
   int64: 8,
+  bigint64: 8,
   float64: 8,
   uuid: 16,
 }

@@ -148,20 +148,19 @@ export class CoordinatorRecordCodec<Records extends CoordinatorRecords> {
     this.#byId = new Map(Object.values(records).map((record) => [record.id, record]))
   }
 
-  /** `version` is the value's; the last stable one when not given. */
+  /** `version` is the value's: which one is for the writer to choose, so that those who must read it can. */
   encode(
     { type, key, value }: CoordinatorRecordInput<Records>,
-    version?: number,
+    version: number,
   ): { readonly key: Buffer; readonly value: Buffer | null } {
     const record = this.#records[type] as CoordinatorRecord
     const keyWriter = new ByteWriter(64)
     keyWriter.int16(record.id)
     writeBody(keyOf(record), record.key, 0, keyWriter, key)
     if (value === null) return { key: keyWriter.toBuffer(), value: null }
-    const valueVersion = version ?? record.versions[1]
     const writer = new ByteWriter()
-    writer.int16(valueVersion)
-    writeBody(record, record.value, valueVersion, writer, value)
+    writer.int16(version)
+    writeBody(record, record.value, version, writer, value)
     return { key: keyWriter.toBuffer(), value: writer.toBuffer() }
   }
 

@@ -38,6 +38,8 @@ export function randomValue(type: Type, version: number, random: Random): unknow
   switch (type.kind) {
     case 'bool':
       return random.chance(0.5)
+    case 'bigint64':
+      return random.bytes(8).readBigInt64BE()
     case 'float64':
       return random.pick([0, -1.5, 1e300, 0.1, random.float()])
     case 'string':

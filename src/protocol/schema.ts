@@ -34,6 +34,8 @@ export const int32 = scalar<number>('int32', 0)
 export const uint32 = scalar<number>('uint32', 0)
 /** A number: exact within ±2^53, the nearest double beyond (see `ByteReader.int64`). */
 export const int64 = scalar<number>('int64', 0)
+/** An int64 all of whose bits matter, such as a hash. */
+export const bigint64 = scalar<bigint>('bigint64', 0n)
 export const float64 = scalar<number>('float64', 0)
 /** At most 32767 bytes of UTF-8. */
 export const string = scalar<string>('string', '')

@@ -1,4 +1,4 @@
-import { array, bytes, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
+import { array, bigint64, bytes, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
 
 export const ConsumerGroupMetadataRecord = coordinatorRecord({
   id: 3,
@@ -8,7 +8,7 @@ export const ConsumerGroupMetadataRecord = coordinatorRecord({
   flexible: 0,
   value: struct({
     epoch: int32,
-    metadataHash: int64.default(0).tag(0),
+    metadataHash: bigint64.default(0n).tag(0),
   }),
 })
 

@@ -58,10 +58,10 @@ export type GroupRecordInput = CoordinatorRecordInput<typeof groupRecords>
 
 const codec = new CoordinatorRecordCodec(groupRecords)
 
-/** Key and value of a record in `__consumer_offsets`. `version` is the value's; the last one when not given. */
+/** Key and value of a record in `__consumer_offsets`. `version` is the value's. */
 export function encodeGroupRecord(
   record: GroupRecordInput,
-  version?: number,
+  version: number,
 ): { readonly key: Buffer; readonly value: Buffer | null } {
   return codec.encode(record, version)
 }

@@ -1,4 +1,4 @@
-import { array, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
+import { array, bigint64, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
 
 export const ShareGroupMetadataRecord = coordinatorRecord({
   id: 11,
@@ -8,7 +8,7 @@ export const ShareGroupMetadataRecord = coordinatorRecord({
   flexible: 0,
   value: struct({
     epoch: int32,
-    metadataHash: int64,
+    metadataHash: bigint64,
   }),
 })
 

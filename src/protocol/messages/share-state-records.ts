@@ -52,10 +52,10 @@ export type ShareStateRecordInput = CoordinatorRecordInput<typeof shareStateReco
 
 const codec = new CoordinatorRecordCodec(shareStateRecords)
 
-/** Key and value of a record in `__share_group_state`. `version` is the value's; the last one when not given. */
+/** Key and value of a record in `__share_group_state`. `version` is the value's. */
 export function encodeShareStateRecord(
   record: ShareStateRecordInput,
-  version?: number,
+  version: number,
 ): { readonly key: Buffer; readonly value: Buffer | null } {
   return codec.encode(record, version)
 }

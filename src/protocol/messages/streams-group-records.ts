@@ -1,4 +1,4 @@
-import { array, coordinatorRecord, int16, int32, int64, int8, string, struct, uint16 } from '../schema.ts'
+import { array, bigint64, coordinatorRecord, int16, int32, int64, int8, string, struct, uint16 } from '../schema.ts'
 
 const lastAssignmentConfig = struct({
   key: string,
@@ -13,7 +13,7 @@ export const StreamsGroupMetadataRecord = coordinatorRecord({
   flexible: 0,
   value: struct({
     epoch: int32,
-    metadataHash: int64,
+    metadataHash: bigint64,
     validatedTopologyEpoch: int32.default(-1).tag(0),
     lastAssignmentConfigs: array(lastAssignmentConfig).nullable().tag(1),
     storedDescriptionTopologyEpoch: int32.default(-1).tag(2),

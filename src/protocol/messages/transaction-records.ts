@@ -32,10 +32,10 @@ export type TransactionRecordInput = CoordinatorRecordInput<typeof transactionRe
 
 const codec = new CoordinatorRecordCodec(transactionRecords)
 
-/** Key and value of a record in `__transaction_state`. `version` is the value's; the last one when not given. */
+/** Key and value of a record in `__transaction_state`. `version` is the value's. */
 export function encodeTransactionRecord(
   record: TransactionRecordInput,
-  version?: number,
+  version: number,
 ): { readonly key: Buffer; readonly value: Buffer | null } {
   return codec.encode(record, version)
 }
