@@ -1,11 +1,12 @@
-import { Produce, type ProduceRequest, type ProduceResponse } from '../../protocol/apis/produce.ts'
+import { Produce, type ProduceRequest } from '../../protocol/apis/produce.ts'
 import { ErrorCode, errorName } from '../../protocol/errors.ts'
+import type { ProduceAnswer } from '../../replica/produce.ts'
 import type { RequestContext } from '../../replica/types.ts'
 import type { Call } from '../connections/call.ts'
 import { type ServedApi, serve } from '../dispatch/served-api.ts'
 
 export interface ProduceTarget {
-  produce(request: ProduceRequest, context: RequestContext): ProduceResponse | Promise<ProduceResponse>
+  produce(request: ProduceRequest, context: RequestContext): ProduceAnswer | Promise<ProduceAnswer>
 }
 
 /**
@@ -23,7 +24,7 @@ export function produce(target: ProduceTarget): ServedApi {
   return serve(Produce, handle, { advertised: [0, 13] })
 }
 
-function finishUnacknowledged({ responses }: ProduceResponse, call: Call): undefined {
+function finishUnacknowledged({ responses }: ProduceAnswer, call: Call): undefined {
   for (const { name, partitionResponses } of responses) {
     for (const { index, errorCode } of partitionResponses) {
       if (errorCode === ErrorCode.NONE) continue
