@@ -322,3 +322,18 @@ export async function findCoordinator(wire: Wire, group: string): Promise<void> 
   )
   check('FindCoordinator', reader.int16())
 }
+
+/** DeleteTopics v1. */
+export async function deleteTopic(wire: Wire, topic: string): Promise<void> {
+  const reader = await wire.request(
+    20,
+    1,
+    body((w) => {
+      w.int32(1)
+      putString(w, topic)
+      w.int32(30_000)
+    }),
+  )
+  reader.int32()
+  getArray(reader, () => check(`DeleteTopics ${getString(reader)}`, reader.int16()))
+}

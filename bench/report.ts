@@ -1,0 +1,78 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../test/support/files.ts'
+
+/** One figure of both servers, measured in the same rounds. */
+export interface Comparison {
+  readonly what: string
+  readonly unit: string
+  /** Digits after the point. */
+  readonly digits: number
+  readonly millrace: readonly number[]
+  readonly kafka: readonly number[]
+  /** What this figure should reach, against Kafka's of the same round or as such. */
+  readonly goal: { readonly ratio: 'at most' | 'at least'; readonly value: number } | { readonly most: number }
+}
+
+export function median(list: readonly number[]): number {
+  const sorted = [...list].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
+}
+
+function ratios({ millrace, kafka }: Comparison): number[] {
+  return millrace.map((value, round) => value / (kafka[round] as number))
+}
+
+export function reached(comparison: Comparison): boolean {
+  const { goal } = comparison
+  if ('most' in goal) return median(comparison.millrace) <= goal.most
+  const ratio = median(ratios(comparison))
+  return goal.ratio === 'at most' ? ratio <= goal.value : ratio >= goal.value
+}
+
+function cell(list: readonly number[], digits: number): string {
+  const text = (value: number) => value.toFixed(digits)
+  if (list.length === 1) return text(list[0] as number)
+  return `${text(median(list))} (${text(Math.min(...list))}–${text(Math.max(...list))})`
+}
+
+function goalText({ goal, unit }: Comparison): string {
+  return 'most' in goal ? `at most ${goal.most} ${unit}` : `${goal.ratio} ${goal.value} of Kafka's`
+}
+
+export function table(comparisons: readonly Comparison[]): string {
+  const rows = comparisons.map((comparison) => {
+    const { what, unit, digits, millrace, kafka } = comparison
+    return [
+      `${what}, ${unit}`,
+      cell(millrace, digits),
+      cell(kafka, digits),
+      cell(ratios(comparison), 2),
+      goalText(comparison),
+      reached(comparison) ? 'yes' : 'no',
+    ]
+  })
+  const head = ['what', 'Millrace', 'Apache Kafka', 'ratio', 'goal', 'reached']
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** What the figures depend on. */
+export function machine(): string {
+  const model = cpus()[0]?.model ?? 'unknown processor'
+  const memory = Math.round(totalmem() / 2 ** 30)
+  return `${cpus().length} × ${model}, ${memory} GiB, Linux ${release()}, Node ${process.versions.node}`
+}
+
+/** Replaces the part of docs/performance.md between the marks of `name`; the words around it stay. */
+export function writeIntoDocs(name: string, text: string): void {
+  const file = join(root, 'docs', 'performance.md')
+  const [begin, end] = [`<!-- begin: ${name} -->`, `<!-- end: ${name} -->`]
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : `# Performance\n\n${begin}\n${end}\n`
+  const [from, to] = [before.indexOf(begin), before.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${file} lacks the marks ${begin} and ${end}`)
+  writeFileSync(file, `${before.slice(0, from + begin.length)}\n${text.trim()}\n${before.slice(to)}`)
+}

@@ -1,0 +1,105 @@
+import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { Random } from '../../src/base/random.ts'
+import { apis } from '../../src/protocol/apis.ts'
+import { decodeResponse } from '../../src/protocol/codec.ts'
+import { errorName } from '../../src/protocol/errors.ts'
+import { retried } from '../support/retry.ts'
+import { Server, type ServerKind } from '../support/server.ts'
+import { createTopic, findCoordinator } from '../support/wire-calls.ts'
+import { crafted, type Case } from './refusal-cases.ts'
+import { wellFormed } from './inputs.ts'
+import { groups, topics } from './values.ts'
+
+/** What a client sees: the error codes of the answer wherever they stand, or that the connection was closed. */
+type Verdict = string
+
+async function ask(port: number, { bytes, apiKey, version }: Case): Promise<Verdict> {
+  const frame = await new Promise<Buffer | null>((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port })
+    let received: Buffer = Buffer.alloc(0)
+    const quit = (answer: Buffer | null) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(3000, () => quit(Buffer.alloc(0)))
+    socket.on('error', () => quit(null))
+    socket.on('close', () => quit(null))
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk])
+      if (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) quit(received.subarray(4))
+    })
+    socket.write(bytes)
+  })
+  if (frame === null) return 'closed'
+  if (frame.length === 0) return 'no answer'
+  const api = apis.get(apiKey)
+  if (api === undefined) return 'an answer'
+  try {
+    // An ApiVersions request of an unknown version is answered in version 0.
+    const known = version <= api.versions[1] ? version : 0
+    const codes = [...new Set(codesIn(decodeResponse(api, known, frame)))].sort((a, b) => a - b)
+    return codes.length === 0 ? 'an answer' : codes.map((code) => errorName(code)).join(' ')
+  } catch (error) {
+    return `an unreadable answer: ${String(error)}`
+  }
+}
+
+function codesIn(value: unknown): number[] {
+  if (Array.isArray(value)) return value.flatMap(codesIn)
+  if (value === null || typeof value !== 'object' || Buffer.isBuffer(value)) return []
+  return Object.entries(value).flatMap(([name, inner]) => (name === 'errorCode' ? [inner as number] : codesIn(inner)))
+}
+
+/** Requests that only read, or that are refused: each side starts the next case in the state it was in. */
+const harmless = new Set([0, 1, 2, 3, 9, 10, 12, 13, 14, 15, 16, 18, 21, 23, 32, 35, 47, 60, 61, 74, 75])
+
+function generated(random: Random, count: number, offered: ReadonlyMap<number, readonly [number, number]>): Case[] {
+  const cases: Case[] = []
+  while (cases.length < count) {
+    const bytes = wellFormed(random)
+    const [apiKey, version] = [bytes.readInt16BE(4), bytes.readInt16BE(6)]
+    const range = offered.get(apiKey)
+    if (!harmless.has(apiKey) || range === undefined || version < range[0] || version > range[1]) continue
+    const isSilent = apiKey === 0 && /* acks=0 */ bytes.includes(Buffer.from([0, 0, 0, 0, 0, 0]))
+    if (!isSilent)
+      cases.push({ name: `${apis.get(apiKey)?.name} v${version} #${cases.length}`, apiKey, version, bytes })
+  }
+  return cases
+}
+
+async function start(kind: ServerKind, directory: string): Promise<Server> {
+  const home = join(directory, kind)
+  mkdirSync(home)
+  const server = await Server.start({ kind, directory: home, config: { 'group.initial.rebalance.delay.ms': '0' } })
+  for (const topic of topics) await retried(server.address, (wire) => createTopic(wire, topic, 2))
+  await retried(server.address, (wire) => findCoordinator(wire, groups[0] ?? ''))
+  return server
+}
+
+/**
+ * The same malformed and senseless requests to both; true when every answer is Kafka's or on the list of those that
+ * differ for a reason. Prints each difference.
+ */
+export async function compareRefusals(directory: string, random: Random): Promise<boolean> {
+  const [millrace, kafka] = [await start('millrace', directory), await start('kafka', directory)]
+  const { apiVersions } = await import('../support/wire-calls.ts')
+  const offered = await retried(millrace.address, apiVersions)
+  const cases = [...crafted(), ...generated(random, 400, offered)]
+  let equal = 0
+  const explained = new Map<string, number>()
+  const different: string[] = []
+  for (const one of cases) {
+    const [ours, theirs] = [await ask(millrace.port, one), await ask(kafka.port, one)]
+    if (ours === theirs) equal++
+    else if (one.differs !== undefined) explained.set(one.differs, (explained.get(one.differs) ?? 0) + 1)
+    else different.push(`${one.name}: ${ours}; Kafka: ${theirs}`)
+  }
+  console.log(`${cases.length} requests: ${equal} answered as Kafka does`)
+  for (const [reason, count] of explained) console.log(`  ${count} differ because ${reason}`)
+  for (const line of different) console.log(`  differs: ${line}`)
+  await millrace.stop()
+  await kafka.stop()
+  return different.length === 0
+}
