@@ -1,0 +1,56 @@
+import type { History } from './history.ts'
+import { committedOffsetsStay, nothingRemovedEarly } from './offsets.ts'
+import {
+  appendsAreLinear,
+  contiguousBetweenPolls,
+  contiguousWithinPolls,
+  endNeverFalls,
+  producerOrder,
+} from './order.ts'
+import { noDuplicate, noLoss, noPhantom, oneValue, refusedStaysOut } from './records.ts'
+import type { Checker, Violation } from './violation.ts'
+
+const CHECKERS: readonly Checker[] = [
+  noLoss,
+  oneValue,
+  noDuplicate,
+  noPhantom,
+  contiguousWithinPolls,
+  contiguousBetweenPolls,
+  producerOrder,
+  appendsAreLinear,
+  endNeverFalls,
+  committedOffsetsStay,
+  nothingRemovedEarly,
+  refusedStaysOut,
+]
+
+/** How many violations of one rule are told. */
+const TOLD_MAX = 5
+
+export function checkHistory(history: History): Violation[] {
+  return CHECKERS.flatMap((check) => check(history))
+}
+
+/** A history that breaks a promise. */
+export class HistoryError extends Error {
+  override name = 'HistoryError'
+  readonly violations: readonly Violation[]
+
+  constructor(violations: readonly Violation[]) {
+    const rules = [...new Set(violations.map(({ rule }) => rule))]
+    const lines = rules.flatMap((rule) => {
+      const own = violations.filter((violation) => violation.rule === rule)
+      const told = own.slice(0, TOLD_MAX).map(({ message }) => `  ${rule} ${message}`)
+      return own.length > TOLD_MAX ? [...told, `  ${rule} ${own.length - TOLD_MAX} more`] : told
+    })
+    super(`broken promises: ${rules.join(', ')}\n${lines.join('\n')}`)
+    this.violations = violations
+  }
+}
+
+/** Throws `HistoryError` when anything is wrong. */
+export function assertHistory(history: History, more: readonly Violation[] = []): void {
+  const violations = [...checkHistory(history), ...more]
+  if (violations.length > 0) throw new HistoryError(violations)
+}

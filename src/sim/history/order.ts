@@ -1,0 +1,114 @@
+import type { History, Read } from './history.ts'
+import { ackedByPartition, groupBy, mayBeLost, type Violation } from './violation.ts'
+
+/** H8: within one poll offsets grow, lie in what was asked for, and leave out nothing that others have seen there. */
+export function contiguousWithinPolls(history: History): Violation[] {
+  const known = knownOffsets(history)
+  return history.reads.flatMap((read) => {
+    const violations: Violation[] = []
+    const report = (text: string) =>
+      violations.push({ rule: 'H8', message: `${read.consumer} at ${read.partition}: ${text}` })
+    let last = read.from - 1
+    for (const { offset } of read.records) {
+      if (offset <= last) report(`offset ${offset} after ${last}`)
+      last = offset
+    }
+    if (last >= read.to) report(`offset ${last} in a poll of [${read.from}, ${read.to})`)
+    const seen = new Set(read.records.map(({ offset }) => offset))
+    for (const offset of known.get(read.partition) ?? []) {
+      if (offset >= read.from && offset < read.to && !seen.has(offset)) report(`offset ${offset} is left out`)
+    }
+    return violations
+  })
+}
+
+/** Offsets at which somebody saw a record, that no power cut may have emptied again. */
+function knownOffsets(history: History): Map<string, Set<number>> {
+  const lossy = new Set(history.sends.filter((send) => mayBeLost(history, send)).map(({ id }) => id))
+  const known = new Map<string, Set<number>>()
+  for (const { partition, records } of [...history.reads, ...history.finalReads]) {
+    const offsets = known.get(partition) ?? new Set()
+    for (const { offset, id } of records) if (!lossy.has(id)) offsets.add(offset)
+    known.set(partition, offsets)
+  }
+  return known
+}
+
+/** H9: a poll starts where the consumer's last one ended. */
+export function contiguousBetweenPolls(history: History): Violation[] {
+  const violations: Violation[] = []
+  const last = new Map<string, Read>()
+  for (const read of history.reads) {
+    const key = `${read.consumer} at ${read.partition}`
+    const before = last.get(key)
+    if (read.continues && before !== undefined && before.to !== read.from) {
+      violations.push({ rule: 'H9', message: `${key}: a poll ended at ${before.to}, the next began at ${read.from}` })
+    }
+    last.set(key, read)
+  }
+  return violations
+}
+
+/** H10: the acknowledged sends of one producer to one partition have growing offsets. */
+export function producerOrder(history: History): Violation[] {
+  const violations: Violation[] = []
+  for (const [partition, sends] of ackedByPartition(history)) {
+    for (const [producer, own] of groupBy(sends, (send) => send.producer)) {
+      const inOrder = own.filter((send) => !mayBeLost(history, send)).sort((a, b) => a.invoked - b.invoked)
+      inOrder.forEach((send, i) => {
+        const before = inOrder[i - 1]
+        if (before === undefined || (before.offset as number) < (send.offset as number)) return
+        const text = `${before.id} at ${before.offset}, sent before ${send.id} at ${send.offset}`
+        violations.push({ rule: 'H10', message: `${producer} at ${partition}: ${text}` })
+      })
+    }
+  }
+  return violations
+}
+
+/** H11: a record sent after another's ack had come lies behind it. */
+export function appendsAreLinear(history: History): Violation[] {
+  const violations: Violation[] = []
+  for (const [partition, sends] of ackedByPartition(history)) {
+    const kept = sends.filter((send) => !mayBeLost(history, send))
+    const byCompletion = [...kept].sort((a, b) => (a.completed as number) - (b.completed as number))
+    const byInvocation = [...kept].sort((a, b) => a.invoked - b.invoked)
+    let next = 0
+    let highest = byCompletion[0]
+    for (const send of byInvocation) {
+      for (; next < byCompletion.length; next++) {
+        const done = byCompletion[next]
+        if (done === undefined || (done.completed as number) > send.invoked) break
+        if ((done.offset as number) >= (highest?.offset as number)) highest = done
+      }
+      if (next === 0 || highest === undefined || (highest.offset as number) < (send.offset as number)) continue
+      const text = `${send.id} at ${send.offset} was sent after ${highest.id} at ${highest.offset} was acknowledged`
+      violations.push({ rule: 'H11', message: `${partition}: ${text}` })
+    }
+  }
+  return violations
+}
+
+/** H12: the end of a partition never goes back, and lies behind everything acknowledged before it was asked for. */
+export function endNeverFalls(history: History): Violation[] {
+  const violations: Violation[] = []
+  const acked = ackedByPartition(history)
+  for (const [partition, bounds] of groupBy(history.bounds, (each) => each.partition)) {
+    const ends = bounds.filter(({ end }) => end !== null)
+    for (const later of ends) {
+      const seen = ends.filter(({ completed }) => completed < later.invoked)
+      const sends = (acked.get(partition) ?? []).filter(
+        (send) => (send.completed as number) < later.invoked && !mayBeLost(history, send),
+      )
+      const least = Math.max(
+        0,
+        ...seen.map(({ end }) => end as number),
+        ...sends.map((send) => (send.offset as number) + 1),
+      )
+      if ((later.end as number) < least && history.powerCuts.every((cut) => cut.mayLoseFrom === cut.moment)) {
+        violations.push({ rule: 'H12', message: `${partition}: the end was ${least}, later ${later.end}` })
+      }
+    }
+  }
+  return violations
+}

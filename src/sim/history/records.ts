@@ -1,0 +1,121 @@
+import type { History, Read, ReadRecord, Send } from './history.ts'
+import { ackedByPartition, groupBy, mayBeLost, type Violation } from './violation.ts'
+
+/** H1: an acknowledged record is at its offset in the final read, and no reader passed it without seeing it. */
+export function noLoss(history: History): Violation[] {
+  const violations: Violation[] = []
+  const finals = new Map(history.finalReads.map((read) => [read.partition, read]))
+  const reads = groupBy(history.reads, (read) => read.partition)
+  for (const [partition, sends] of ackedByPartition(history)) {
+    const final = finals.get(partition)
+    const found = final && new Map(final.records.map(({ offset, id }) => [offset, id]))
+    for (const send of sends) {
+      const offset = send.offset as number
+      if (mayBeLost(history, send)) continue
+      if (final && offset >= final.start && found?.get(offset) !== send.id) {
+        const instead = found?.get(offset) ?? 'nothing'
+        violations.push(
+          lost(`${send.id} was acknowledged at ${partition}:${offset}, where ${instead} is read at the end`),
+        )
+      }
+    }
+    const byOffset = groupBy(sends, ({ offset }) => String(offset))
+    for (const read of reads.get(partition) ?? []) violations.push(...passedOver(read, byOffset, history))
+  }
+  return violations
+}
+
+function passedOver(read: Read, byOffset: Map<string, Send[]>, history: History): Violation[] {
+  const violations: Violation[] = []
+  const seen = new Map(read.records.map(({ offset, id }) => [offset, id]))
+  for (let offset = read.from; offset < read.to; offset++) {
+    for (const send of byOffset.get(String(offset)) ?? []) {
+      if (seen.get(offset) === send.id || mayBeLost(history, send)) continue
+      violations.push(lost(`${read.consumer} read past ${read.partition}:${offset} and did not see ${send.id}`))
+    }
+  }
+  return violations
+}
+
+function lost(message: string): Violation {
+  return { rule: 'H1', message }
+}
+
+/** H2: whatever acks and reads ever said about an offset, they said the same. */
+export function oneValue(history: History): Violation[] {
+  const violations: Violation[] = []
+  const values = new Map<string, string>()
+  const say = (partition: string, offset: number, id: string) => {
+    const place = `${partition}:${offset}`
+    const before = values.get(place)
+    if (before === undefined) values.set(place, id)
+    else if (before !== id) violations.push({ rule: 'H2', message: `${place} was ${before} and is ${id}` })
+  }
+  // What a power cut may take away makes room for something else at its offset.
+  const lossy = new Set(history.sends.filter((send) => mayBeLost(history, send)).map(({ id }) => id))
+  for (const { partition, offset, id, outcome } of history.sends) {
+    if (outcome === 'acked' && !lossy.has(id)) say(partition, offset as number, id)
+  }
+  for (const { partition, records } of allReads(history)) {
+    for (const { offset, id } of records) if (!lossy.has(id)) say(partition, offset, id)
+  }
+  return violations
+}
+
+/** H3: a record sent by an idempotent producer is in its partition once. */
+export function noDuplicate(history: History): Violation[] {
+  const violations: Violation[] = []
+  const places = new Map<string, string>()
+  for (const { partition, records } of allReads(history)) {
+    for (const { offset, id } of records) {
+      const place = `${partition}:${offset}`
+      const before = places.get(id)
+      if (before === undefined) places.set(id, place)
+      else if (before !== place) violations.push({ rule: 'H3', message: `${id} is at ${before} and at ${place}` })
+    }
+  }
+  const acked = history.sends.filter(({ outcome }) => outcome === 'acked')
+  for (const send of acked) {
+    const place = places.get(send.id)
+    const told = `${send.partition}:${send.offset}`
+    if (place !== undefined && place !== told && !mayBeLost(history, send)) {
+      violations.push({ rule: 'H3', message: `${send.id} was acknowledged at ${told} and is at ${place}` })
+    }
+  }
+  return violations
+}
+
+/** H4: what is read was sent, to this partition, with these bytes. */
+export function noPhantom(history: History): Violation[] {
+  const sent = new Map(history.sends.map((send) => [send.id, send]))
+  return recordsRead(history).flatMap(({ partition, record }) => {
+    const send = sent.get(record.id)
+    const place = `${partition}:${record.offset}`
+    if (send === undefined) return [{ rule: 'H4', message: `${place} holds ${record.id}, which nobody sent` }]
+    if (send.partition !== partition) {
+      return [{ rule: 'H4', message: `${place} holds ${record.id}, which was sent to ${send.partition}` }]
+    }
+    return send.digest === record.digest
+      ? []
+      : [{ rule: 'H4', message: `${record.id} at ${place} has other bytes than sent` }]
+  })
+}
+
+/** H22: what was refused with a definite error is never read. */
+export function refusedStaysOut(history: History): Violation[] {
+  const refused = new Set(history.sends.filter(({ outcome }) => outcome === 'refused').map(({ id }) => id))
+  return recordsRead(history)
+    .filter(({ record }) => refused.has(record.id))
+    .map(({ partition, record }) => ({
+      rule: 'H22',
+      message: `${record.id} was refused and is at ${partition}:${record.offset}`,
+    }))
+}
+
+function allReads(history: History): { partition: string; records: readonly ReadRecord[] }[] {
+  return [...history.reads, ...history.finalReads]
+}
+
+function recordsRead(history: History): { partition: string; record: ReadRecord }[] {
+  return allReads(history).flatMap(({ partition, records }) => records.map((record) => ({ partition, record })))
+}
