@@ -1,0 +1,151 @@
+import type { Timer } from '../env/clock.ts'
+import type { Env } from '../env/env.ts'
+import type { TopicPartition } from '../model/ids.ts'
+import { flushDerived, takeSnapshotIfWorthIt } from './derived-files.ts'
+import { RECOVERY_POINTS, START_OFFSETS } from './file-names.ts'
+import type { RecoveryInput } from './log-recovery.ts'
+import type { LogState } from './log-state.ts'
+import { OffsetCheckpointFile, type OffsetTable } from './offset-checkpoint.ts'
+import { inParallel } from './parallel.ts'
+import type { PartitionLog } from './partition-log.ts'
+
+const PARALLEL_FLUSHES = 8
+
+interface Member {
+  readonly state: LogState
+  readonly log: PartitionLog
+}
+
+/**
+ * The recovery points and start offsets of all logs of a folder, on disk. One ticker for all logs: it writes what is
+ * derived of the logs that changed, then the recovery points, so that a start after a crash scans little.
+ */
+export class Checkpoints {
+  readonly #env: Env
+  readonly #members = new Map<string, Member>()
+  readonly #changed = new Set<LogState>()
+  readonly #recoveryPoints: OffsetCheckpointFile
+  readonly #startOffsets: OffsetCheckpointFile
+  /** What the files said at the start, for logs that are not open (yet). */
+  readonly #loadedPoints: Map<string, TopicPartition & { readonly offset: number }>
+  readonly #loadedStarts: OffsetTable
+  readonly #isClean: boolean
+  #intervalMs = 0
+  #timer: Timer | null = null
+  #ticking: Promise<void> | null = null
+  #isStopped = false
+
+  private constructor(
+    env: Env,
+    folder: string,
+    loaded: { points: OffsetTable; starts: OffsetTable; isClean: boolean },
+  ) {
+    this.#env = env
+    this.#loadedPoints = new Map(loaded.points)
+    this.#loadedStarts = loaded.starts
+    this.#isClean = loaded.isClean
+    this.#recoveryPoints = new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, () => this.#points())
+    this.#startOffsets = new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, () => this.#starts())
+  }
+
+  static async load(env: Env, folder: string, { isClean }: { isClean: boolean; isNew: boolean }): Promise<Checkpoints> {
+    const nothing = () => []
+    const points = await new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, nothing).read()
+    const starts = await new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, nothing).read()
+    return new Checkpoints(env, folder, { points: points ?? new Map(), starts: starts ?? new Map(), isClean })
+  }
+
+  start(intervalMs: number): void {
+    this.#intervalMs = intervalMs
+  }
+
+  recoveryInputOf(name: string): RecoveryInput {
+    const point = this.#loadedPoints.get(name)
+    return {
+      // A log that the last clean stop did not know was put there by someone else.
+      isClean: this.#isClean && point !== undefined,
+      recoveryPoint: point?.offset ?? 0,
+      startOffset: this.#loadedStarts.get(name)?.offset ?? 0,
+    }
+  }
+
+  add(name: string, state: LogState, log: PartitionLog): void {
+    this.#members.set(name, { state, log })
+    this.#loadedPoints.delete(name)
+  }
+
+  remove(name: string): void {
+    const member = this.#members.get(name)
+    if (member !== undefined) this.#changed.delete(member.state)
+    this.#members.delete(name)
+    this.#loadedPoints.delete(name)
+  }
+
+  changed(state: LogState): void {
+    this.#changed.add(state)
+    if (this.#timer === null && this.#ticking === null && !this.#isStopped) this.#schedule()
+  }
+
+  /** Only while something has changed: an idle node wakes for nothing. */
+  #schedule(): void {
+    this.#timer = this.#env.timers.after(this.#intervalMs, () => {
+      this.#timer = null
+      void this.tick()
+    })
+  }
+
+  /** Writes everything that changed. Never rejects: what failed is tried again with the next change. */
+  tick(): Promise<void> {
+    this.#timer?.cancel()
+    this.#timer = null
+    this.#ticking ??= this.#tickNow().finally(() => {
+      this.#ticking = null
+      if (this.#changed.size > 0 && !this.#isStopped) this.#schedule()
+    })
+    return this.#ticking
+  }
+
+  async #tickNow(): Promise<void> {
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    await inParallel(changed, PARALLEL_FLUSHES, async (state) => {
+      takeSnapshotIfWorthIt(state)
+      await flushDerived(state)
+    })
+    try {
+      await this.writeRecoveryPoints()
+      await this.writeStartOffsets()
+    } catch (error) {
+      this.#env.log.warn('Checkpoints were not written; they will be later', { reason: (error as Error).message })
+    }
+  }
+
+  writeRecoveryPoints(): Promise<void> {
+    return this.#recoveryPoints.write()
+  }
+
+  writeStartOffsets(): Promise<void> {
+    return this.#startOffsets.write()
+  }
+
+  *#points(): Generator<TopicPartition & { offset: number }> {
+    for (const { state } of this.#members.values()) yield { ...state.topicPartition, offset: state.recoveryPoint }
+    // Logs that were not opened (faulty ones too) keep what was known of them.
+    yield* this.#loadedPoints.values()
+  }
+
+  *#starts(): Generator<TopicPartition & { offset: number }> {
+    for (const { state } of this.#members.values()) {
+      const first = state.segments[0]?.baseOffset ?? 0
+      if (state.logStartOffset > first) yield { ...state.topicPartition, offset: state.logStartOffset }
+    }
+    for (const [name, entry] of this.#loadedStarts) if (!this.#members.has(name)) yield entry
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    this.#timer = null
+    await this.#ticking
+  }
+}

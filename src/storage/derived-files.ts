@@ -1,0 +1,167 @@
+import type { DiskFile } from '../env/disk.ts'
+import { EPOCH_CHECKPOINT, parseSegmentFileName, segmentFileName } from './file-names.ts'
+import { removeIfThere, replaceFile } from './files.ts'
+import {
+  encodeOffsetEntries,
+  encodeTimeEntries,
+  NO_TIME,
+  OFFSET_ENTRY_BYTES,
+  TIME_ENTRY_BYTES,
+} from './index-format.ts'
+import type { LogState } from './log-state.ts'
+import { encodeSnapshot, type LogNote } from './producer-snapshot.ts'
+import type { Segment } from './segment.ts'
+import { settleIndexes } from './segment-index.ts'
+import { encodeAborted, TXN_INDEX_ENTRY_BYTES } from './txn-index.ts'
+
+/** A snapshot between rolls is worth its file when this much would have to be scanned without it. */
+const SNAPSHOT_EVERY_BYTES = 1024 ** 2
+
+/**
+ * Writes what waits for the derived files: index entries, aborted transactions, epochs, producer snapshots. Never
+ * rejects: what could not be written waits for the next time, and a restart makes it anew from the log.
+ */
+export function flushDerived(state: LogState): Promise<void> {
+  state.derivedFlush ??= flushNow(state).finally(() => {
+    state.derivedFlush = null
+  })
+  return state.derivedFlush
+}
+
+async function flushNow(state: LogState): Promise<void> {
+  try {
+    for (const segment of state.segments) await flushSegment(state, segment)
+    await flushEpochs(state)
+    await flushSnapshots(state)
+  } catch (error) {
+    const { topic, partition } = state.topicPartition
+    state.context.env.log.warn('Derived files of a log were not written; they will be later', {
+      topic,
+      partition,
+      reason: (error as Error).message,
+    })
+  }
+}
+
+async function flushSegment(state: LogState, segment: Segment): Promise<void> {
+  if (segment.pendingOffsets.length > 0 || segment.pendingTimes.length > 0) await settleIndexes(state, segment)
+  const offsets = countWhile(segment.pendingOffsets, ({ position }) => position < segment.writtenBytes)
+  const times = countWhile(segment.pendingTimes, ({ offset }) => offset < state.writtenOffset)
+  const aborted = countWhile(
+    segment.aborted?.slice(segment.abortedInFile) ?? [],
+    ({ lastOffset }) => lastOffset < state.writtenOffset,
+  )
+  if (offsets > 0) {
+    const entries = segment.pendingOffsets.slice(0, offsets)
+    const path = state.path(segment, 'index')
+    const bytes = encodeOffsetEntries(entries, segment.baseOffset)
+    await writeAt(state, path, bytes, segment.offsetEntriesInFile * OFFSET_ENTRY_BYTES)
+    segment.offsetEntriesInFile += offsets
+    segment.pendingOffsets = segment.pendingOffsets.slice(offsets)
+  }
+  if (times > 0) {
+    const entries = segment.pendingTimes.slice(0, times)
+    const path = state.path(segment, 'timeindex')
+    const bytes = encodeTimeEntries(entries, segment.baseOffset)
+    await writeAt(state, path, bytes, segment.timeEntriesInFile * TIME_ENTRY_BYTES)
+    segment.timeEntriesInFile += times
+    segment.pendingTimes = segment.pendingTimes.slice(times)
+  }
+  if (aborted > 0 && segment.aborted !== null) {
+    const from = segment.abortedInFile
+    const bytes = encodeAborted(segment.aborted.slice(from, from + aborted))
+    await writeAt(state, state.path(segment, 'txnindex'), bytes, from * TXN_INDEX_ENTRY_BYTES)
+    segment.abortedInFile += aborted
+  }
+}
+
+function countWhile<T>(items: readonly T[], holds: (item: T) => boolean): number {
+  const end = items.findIndex((item) => !holds(item))
+  return end < 0 ? items.length : end
+}
+
+/** What lay beyond `position` before (another life of the log) is cut off. */
+async function writeAt(state: LogState, path: string, bytes: Buffer, position: number): Promise<void> {
+  await withFile(state, path, async (file) => {
+    await file.truncate(position)
+    await file.write([bytes], position)
+  })
+  state.context.indexes.drop(path)
+}
+
+async function withFile(state: LogState, path: string, use: (file: DiskFile) => Promise<void>): Promise<void> {
+  const file = await state.context.env.disk.open(path, 'create')
+  try {
+    await use(file)
+  } finally {
+    await file.close()
+  }
+}
+
+async function flushEpochs(state: LogState): Promise<void> {
+  if (!state.areEpochsDirty) return
+  state.areEpochsDirty = false
+  try {
+    // Synced: this file has no checksum of its own.
+    const content = state.epochs.encode()
+    await replaceFile(state.context.env.disk, `${state.directory}/${EPOCH_CHECKPOINT}`, [content])
+  } catch (error) {
+    state.areEpochsDirty = true
+    throw error
+  }
+}
+
+/** Remembers the producers as they are now; `flushDerived` writes them. Does nothing when that was done here before. */
+export function takeSnapshot(state: LogState): void {
+  if (state.snapshotOffset === state.endOffset) return
+  state.snapshotOffset = state.endOffset
+  state.snapshotAtBytes = state.appendedBytes
+  const content = encodeSnapshot(state.producers.entries, noteOf(state))
+  state.pendingSnapshots.push({ offset: state.endOffset, content })
+}
+
+function noteOf(state: LogState): LogNote {
+  const { active, topicId, topicPartition, endOffset, epochs } = state
+  return {
+    topicId,
+    partition: topicPartition.partition,
+    offset: endOffset,
+    segmentBase: active.baseOffset,
+    position: active.bytes,
+    createdMs: active.createdMs,
+    firstTimestampMs: active.firstTimestampMs,
+    newest: active.newest ?? NO_TIME,
+    abortedCount: active.aborted?.length ?? 0,
+    epochs: epochs.entries,
+  }
+}
+
+/** Before a checkpoint: bounds what has to be scanned after a crash. */
+export function takeSnapshotIfWorthIt(state: LogState): void {
+  if (state.appendedBytes - state.snapshotAtBytes >= SNAPSHOT_EVERY_BYTES) takeSnapshot(state)
+}
+
+/** Not synced: a snapshot has a CRC, and an older one does when it is torn. */
+async function flushSnapshots(state: LogState): Promise<void> {
+  if (state.pendingSnapshots.length === 0) return
+  for (let next = state.pendingSnapshots[0]; next !== undefined; next = state.pendingSnapshots[0]) {
+    const { content, offset } = next
+    await withFile(state, `${state.directory}/${segmentFileName(offset, 'snapshot')}`, async (file) => {
+      await file.truncate(0)
+      await file.write([content], 0)
+    })
+    if (state.pendingSnapshots[0] === next) state.pendingSnapshots.shift()
+  }
+  await removeOldSnapshots(state)
+}
+
+/** Keeps those at the beginning of a segment and the two newest: the newest may lie beyond what a crash leaves. */
+async function removeOldSnapshots(state: LogState): Promise<void> {
+  const { disk } = state.context.env
+  const bases = new Set(state.segments.map(({ baseOffset }) => baseOffset))
+  const names = (await disk.list(state.directory)).map(parseSegmentFileName)
+  const offsets = names.flatMap((name) => (name?.kind === 'snapshot' ? [name.offset] : []))
+  for (const offset of offsets.slice(0, -2)) {
+    if (!bases.has(offset)) await removeIfThere(disk, `${state.directory}/${segmentFileName(offset, 'snapshot')}`)
+  }
+}

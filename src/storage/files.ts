@@ -1,0 +1,55 @@
+import { type Disk, DiskError } from '../env/disk.ts'
+import { TEMPORARY_SUFFIX } from './file-names.ts'
+
+/** Bound for every small file we read whole: checkpoints, snapshots, properties. */
+export const SMALL_FILE_BYTES_MAX = 64 * 1024 ** 2
+
+/**
+ * Replaces the file at `path` so that after a crash it is either the old or the new one (reliability S8): written
+ * aside, synced, renamed; then its directory is synced.
+ */
+export async function replaceFile(disk: Disk, path: string, content: readonly Buffer[]): Promise<void> {
+  const aside = path + TEMPORARY_SUFFIX
+  const file = await disk.open(aside, 'create')
+  try {
+    await file.truncate(0)
+    await file.write(content, 0)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await disk.rename(aside, path)
+  await disk.syncDirectory(directoryOf(path))
+}
+
+/** The whole file, or null when there is none. */
+export async function readFileIfThere(disk: Disk, path: string): Promise<Buffer | null> {
+  try {
+    return await disk.readFile(path, SMALL_FILE_BYTES_MAX)
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+export async function removeIfThere(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.removeFile(path)
+  } catch (error) {
+    if (!(error instanceof DiskError && error.code === 'ENOENT')) throw error
+  }
+}
+
+/** Renames when there is something to rename. */
+export async function renameIfThere(disk: Disk, from: string, to: string): Promise<void> {
+  try {
+    await disk.rename(from, to)
+  } catch (error) {
+    if (!(error instanceof DiskError && error.code === 'ENOENT')) throw error
+  }
+}
+
+export function directoryOf(path: string): string {
+  const slash = path.lastIndexOf('/')
+  return slash <= 0 ? '/' : path.slice(0, slash)
+}

@@ -1,0 +1,359 @@
+import { assert } from '../base/assert.ts'
+import type { DiskLock } from '../env/disk.ts'
+import type { Env } from '../env/env.ts'
+import { NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { readCleanShutdown, removeCleanShutdown, writeCleanShutdown } from './clean-shutdown.ts'
+import { defaultLogConfig, type LogConfig } from './config.ts'
+import type { StorageContext } from './context.ts'
+import { DataFolderError, TopicIdMismatchError } from './errors.ts'
+import {
+  deletedDirectoryName,
+  FOLDER_LOCK,
+  isDeletedDirectory,
+  parsePartitionDirectory,
+  strayDirectoryName,
+} from './file-names.ts'
+import { GroupedCall } from './grouped-call.ts'
+import { IndexCache } from './index-cache.ts'
+import { recoverLog } from './log-recovery.ts'
+import { LogState } from './log-state.ts'
+import { type MetaProperties, readMetaProperties, writeMetaProperties } from './meta-properties.ts'
+import { OpenFiles } from './open-files.ts'
+import { inParallel } from './parallel.ts'
+import { PartitionLog } from './partition-log.ts'
+import { readPartitionMetadata, writePartitionMetadata } from './partition-metadata.ts'
+import { Remover } from './remover.ts'
+import { SpaceGuard } from './space-guard.ts'
+import { TailBudget } from './tail-budget.ts'
+
+export interface LogManagerOptions {
+  readonly folder: string
+  readonly nodeId: number
+  /** Null: whatever the folder says; an empty folder is refused then. */
+  readonly clusterId: string | null
+  /** Descriptors kept open for logs. */
+  readonly openFilesMax?: number
+  readonly indexCacheBytesMax?: number
+  readonly tailBytesPerLogMax?: number
+  readonly tailBytesMax?: number
+  readonly checkpointIntervalMs?: number
+}
+
+const DEFAULTS = {
+  openFilesMax: 512,
+  indexCacheBytesMax: 16 * 1024 ** 2,
+  tailBytesPerLogMax: 32 * 1024 ** 2,
+  tailBytesMax: 128 * 1024 ** 2,
+  checkpointIntervalMs: 5000,
+}
+
+/** Logs opened, closed or checkpointed at the same time. */
+const PARALLEL_LOGS = 16
+
+export interface FoundLog {
+  readonly topicPartition: TopicPartition
+  /** Null when the directory does not say. */
+  readonly topicId: TopicId | null
+}
+
+export interface FaultyLog {
+  readonly topicPartition: TopicPartition
+  readonly error: Error
+}
+
+/**
+ * The logs of one data folder, which belongs to this process alone while it is open. Life cycle: `open`, then logs are
+ * opened and created; `close` flushes all and writes the clean-shutdown marker last.
+ */
+export class LogManager {
+  readonly metaProperties: MetaProperties
+  /** Partition directories that lay in the folder when it was opened. */
+  readonly found: readonly TopicPartition[]
+  /** Broker epoch of the clean stop before this start (-1: unknown); null: the last stop was not clean. */
+  readonly previousBrokerEpoch: number | null
+  readonly #env: Env
+  readonly #folder: string
+  readonly #lock: DiskLock
+  readonly #context: StorageContext
+  readonly #checkpoints: Checkpoints
+  readonly #remover: Remover
+  readonly #syncFolder: GroupedCall
+  readonly #logs = new Map<string, PartitionLog>()
+  /** Directories that are being opened, renamed or removed. */
+  readonly #busy = new Set<string>()
+  /** Found and not looked at: after an unclean stop such a log may still end in torn bytes. */
+  readonly #untouched: Set<string>
+  #isClosed = false
+
+  private constructor(env: Env, options: Required<LogManagerOptions>, opened: OpenedFolder) {
+    const { folder } = options
+    this.#env = env
+    this.#folder = folder
+    this.#lock = opened.lock
+    this.metaProperties = opened.meta
+    this.found = opened.found
+    this.previousBrokerEpoch = opened.previousBrokerEpoch
+    this.#untouched = new Set(opened.previousBrokerEpoch === null ? opened.found.map(partitionName) : [])
+    this.#checkpoints = opened.checkpoints
+    this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
+    this.#remover = new Remover(env)
+    this.#context = {
+      env,
+      folder,
+      files: new OpenFiles(env.disk, options.openFilesMax),
+      indexes: new IndexCache(options.indexCacheBytesMax),
+      tails: new TailBudget(options),
+      space: new SpaceGuard(env, folder),
+      changed: (state) => this.#checkpoints.changed(state),
+      checkpointRecoveryPoints: () => this.#checkpoints.writeRecoveryPoints(),
+      checkpointStartOffsets: () => this.#checkpoints.writeStartOffsets(),
+      removeLater: (path, delayMs) => this.#remover.removeFile(path, delayMs),
+      randomBelow: (limit) => env.randomBytes(4).readUInt32BE(0) % (limit + 1),
+    }
+    this.#checkpoints.start(options.checkpointIntervalMs)
+  }
+
+  /**
+   * Takes the folder. Rejects with `DataFolderError` when another process has it, when it belongs to another cluster or
+   * node, or when a newer version wrote it.
+   */
+  static async open(env: Env, given: LogManagerOptions): Promise<LogManager> {
+    const options = { ...DEFAULTS, ...given }
+    const { folder } = options
+    await env.disk.makeDirectory(folder)
+    const lock = await env.disk.lock(`${folder}/${FOLDER_LOCK}`)
+    if (lock === null) throw new DataFolderError('in-use', `${folder} is used by another process`)
+    try {
+      const opened = await openFolder(env, options, lock)
+      return new LogManager(env, options, opened)
+    } catch (error) {
+      await lock.unlock()
+      throw error
+    }
+  }
+
+  get logs(): Iterable<PartitionLog> {
+    return this.#logs.values()
+  }
+
+  get logCount(): number {
+    return this.#logs.size
+  }
+
+  get(topicPartition: TopicPartition): PartitionLog | null {
+    return this.#logs.get(partitionName(topicPartition)) ?? null
+  }
+
+  /** Null, or why the folder takes no records now. */
+  get readOnlyReason(): string | null {
+    return this.#context.space.reason
+  }
+
+  get isWritable(): boolean {
+    return this.#context.space.reason === null
+  }
+
+  /** Hears when the folder becomes read-only and when it takes records again. */
+  onReadOnlyChange(listener: (isReadOnly: boolean) => void): void {
+    this.#context.space.onChange = listener
+  }
+
+  /** Open descriptors, bytes of recent batches and of indexes in memory. */
+  get usage(): { openFiles: number; tailBytes: number; indexBytes: number } {
+    const { files, tails, indexes } = this.#context
+    return { openFiles: files.count, tailBytes: tails.retainedBytes, indexBytes: indexes.bytes }
+  }
+
+  /** The topic ids of the partitions found, as their directories say. */
+  async readFound(): Promise<FoundLog[]> {
+    const result: FoundLog[] = []
+    await inParallel(this.found, PARALLEL_LOGS, async (topicPartition) => {
+      const topicId = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
+      result.push({ topicPartition, topicId })
+    })
+    return result
+  }
+
+  /**
+   * Opens all partitions found, with the configs given (default: Kafka's). One that is damaged is left out and
+   * reported; it stays on disk as it is.
+   */
+  async openFound(configOf: (topic: string) => LogConfig = () => defaultLogConfig): Promise<FaultyLog[]> {
+    const faulty: FaultyLog[] = []
+    await inParallel(this.found, PARALLEL_LOGS, async (topicPartition) => {
+      if (this.#logs.has(partitionName(topicPartition))) return
+      try {
+        await this.openLog(topicPartition, null, configOf(topicPartition.topic))
+      } catch (error) {
+        faulty.push({ topicPartition, error: error as Error })
+      }
+    })
+    return faulty
+  }
+
+  /**
+   * Opens the partition's log, or creates it. `topicId` null: whatever the directory says. Rejects with
+   * `TopicIdMismatchError` when the directory belongs to another topic of the same name, with `CorruptLogError` when it
+   * is damaged, with `DiskError`.
+   */
+  async openLog(topicPartition: TopicPartition, topicId: TopicId | null, config: LogConfig): Promise<PartitionLog> {
+    const name = partitionName(topicPartition)
+    const open = this.#logs.get(name)
+    if (open !== undefined) {
+      if (topicId !== null && topicId !== open.topicId) throw new TopicIdMismatchError(name, open.topicId, topicId)
+      open.config = config
+      return open
+    }
+    return this.#exclusively(name, async () => {
+      this.#untouched.delete(name)
+      const directory = this.#directory(topicPartition)
+      const actualId = await this.#identify(directory, topicId)
+      const state = new LogState(this.#context, { topicPartition, topicId: actualId, directory }, config)
+      await recoverLog(state, this.#checkpoints.recoveryInputOf(name))
+      const log = new PartitionLog(state)
+      this.#logs.set(name, log)
+      this.#checkpoints.add(name, state, log)
+      return log
+    })
+  }
+
+  /** Makes the directory when there is none, and settles whose it is. */
+  async #identify(directory: string, topicId: TopicId | null): Promise<TopicId> {
+    const { disk } = this.#env
+    const isThere = (await disk.stat(directory)) !== null
+    if (!isThere) {
+      assert(topicId !== null, `a new log in ${directory} needs a topic id`)
+      await disk.makeDirectory(directory)
+    }
+    const found = isThere ? await readPartitionMetadata(disk, directory) : null
+    if (found !== null && topicId !== null && found !== topicId)
+      throw new TopicIdMismatchError(directory, found, topicId)
+    if (found === null && topicId !== null) {
+      await writePartitionMetadata(disk, directory, topicId)
+      await this.#syncFolder.call()
+    }
+    return found ?? topicId ?? NO_TOPIC_ID
+  }
+
+  async #exclusively<T>(name: string, action: () => Promise<T>): Promise<T> {
+    assert(!this.#isClosed, `${name}: the log manager is closed`)
+    assert(!this.#busy.has(name), `${name} is being opened or removed`)
+    this.#busy.add(name)
+    try {
+      return await action()
+    } finally {
+      this.#busy.delete(name)
+    }
+  }
+
+  #directory(topicPartition: TopicPartition): string {
+    return `${this.#folder}/${partitionName(topicPartition)}`
+  }
+
+  /** Closes and removes the partition. Its name is free when this resolves; the files go in the background. */
+  async deleteLog(topicPartition: TopicPartition): Promise<void> {
+    const path = await this.#moveAway(topicPartition, deletedDirectoryName)
+    if (path !== null) this.#remover.removeTree(path)
+  }
+
+  /** Closes the partition and keeps its files under another name: nobody knows what they are, or they are damaged. */
+  async quarantine(topicPartition: TopicPartition): Promise<void> {
+    await this.#moveAway(topicPartition, strayDirectoryName)
+  }
+
+  async #moveAway(
+    topicPartition: TopicPartition,
+    nameFor: (topicPartition: TopicPartition, unique: string) => string,
+  ): Promise<string | null> {
+    const name = partitionName(topicPartition)
+    return this.#exclusively(name, async () => {
+      const log = this.#logs.get(name)
+      this.#logs.delete(name)
+      this.#checkpoints.remove(name)
+      this.#untouched.delete(name)
+      await log?.abandon()
+      const directory = this.#directory(topicPartition)
+      if ((await this.#env.disk.stat(directory)) === null) return null
+      const target = `${this.#folder}/${nameFor(topicPartition, this.#env.randomBytes(16).toString('hex'))}`
+      await this.#env.disk.rename(directory, target)
+      await this.#syncFolder.call()
+      return target
+    })
+  }
+
+  /** Writes all checkpoints now, as the ticker does from time to time. */
+  checkpoint(): Promise<void> {
+    return this.#checkpoints.tick()
+  }
+
+  /**
+   * Flushes and closes all logs, then writes the marker that lets the next start trust them. Logs that failed, and
+   * logs never opened after an unclean stop, keep the marker from being written.
+   */
+  async close({ brokerEpoch = -1 }: { brokerEpoch?: number } = {}): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#checkpoints.stop()
+    let isClean = this.#untouched.size === 0
+    await inParallel([...this.#logs.values()], PARALLEL_LOGS, async (log) => {
+      try {
+        await log.close()
+      } catch (error) {
+        isClean = false
+        const { topic, partition } = log.topicPartition
+        this.#env.log.error('A log was not closed cleanly', { topic, partition, reason: (error as Error).message })
+      }
+    })
+    this.#remover.stop()
+    this.#context.space.close()
+    try {
+      await this.#checkpoints.writeRecoveryPoints()
+      await this.#checkpoints.writeStartOffsets()
+      if (isClean) await writeCleanShutdown(this.#env.disk, this.#folder, brokerEpoch)
+    } finally {
+      await this.#context.files.close()
+      await this.#lock.unlock()
+    }
+  }
+}
+
+interface OpenedFolder {
+  readonly lock: DiskLock
+  readonly meta: MetaProperties
+  readonly found: readonly TopicPartition[]
+  readonly previousBrokerEpoch: number | null
+  readonly checkpoints: Checkpoints
+}
+
+async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: DiskLock): Promise<OpenedFolder> {
+  const { folder } = options
+  const meta = await settleMeta(env, options)
+  const names = await env.disk.list(folder)
+  for (const name of names.filter(isDeletedDirectory)) await env.disk.removeTree(`${folder}/${name}`)
+  const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
+  const clean = await readCleanShutdown(env.disk, folder)
+  const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null, isNew: found.length === 0 })
+  // Before anything is appended: the next stop may be a crash.
+  if (clean !== null) await removeCleanShutdown(env.disk, folder)
+  return { lock, meta, found, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }
+}
+
+async function settleMeta(env: Env, { folder, clusterId, nodeId }: LogManagerOptions): Promise<MetaProperties> {
+  const found = await readMetaProperties(env.disk, folder)
+  if (found !== null && clusterId !== null && found.clusterId !== clusterId) {
+    const message = `${folder} belongs to cluster ${found.clusterId}, this node to cluster ${clusterId}`
+    throw new DataFolderError('other-cluster', message)
+  }
+  if (found !== null && found.nodeId !== nodeId) {
+    throw new DataFolderError('other-node', `${folder} belongs to node ${found.nodeId}, this is node ${nodeId}`)
+  }
+  if (found !== null && found.directoryId !== '') return found
+  if (found === null && clusterId === null) {
+    throw new DataFolderError('unreadable', `${folder} belongs to no cluster yet, and none was named`)
+  }
+  const directoryId = env.randomBytes(16).toString('base64url')
+  const meta = { clusterId: found?.clusterId ?? (clusterId as string), nodeId, directoryId }
+  await writeMetaProperties(env.disk, folder, meta)
+  return meta
+}

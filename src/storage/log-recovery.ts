@@ -1,0 +1,319 @@
+import { MalformedError } from '../base/bytes.ts'
+import { baseOffset as baseOffsetOf, batchBytes, partitionLeaderEpoch } from '../protocol/batch/header.ts'
+import { CorruptLogError } from './errors.ts'
+import {
+  CLEANED_SUFFIX,
+  DELETED_SUFFIX,
+  EPOCH_CHECKPOINT,
+  parseSegmentFileName,
+  SEGMENT_FILE_KINDS,
+  segmentFileName,
+  TEMPORARY_SUFFIX,
+} from './file-names.ts'
+import { readFileIfThere, removeIfThere } from './files.ts'
+import { decodeEpochs, LeaderEpochs } from './leader-epochs.ts'
+import type { LogState } from './log-state.ts'
+import { decodeSnapshot, type Snapshot } from './producer-snapshot.ts'
+import { scanBatches } from './scan.ts'
+import type { Segment } from './segment.ts'
+import { startPositionFor } from './segment-index.ts'
+import { type AbortedTransaction, decodeAborted, TXN_INDEX_ENTRY_BYTES } from './txn-index.ts'
+
+export interface RecoveryInput {
+  /** The last stop wrote the marker, and this log was part of it: there can be no torn tail. */
+  readonly isClean: boolean
+  /** Durable up to here, by the checkpoint; damage below is never cut off. */
+  readonly recoveryPoint: number
+  /** From the start offset checkpoint, or 0. */
+  readonly startOffset: number
+}
+
+/**
+ * Brings a log from its files into memory. First the end: from the recovery point on every CRC is verified, and the
+ * first batch that is not whole ends the log, in the last segment only. Then what is derived: from the newest snapshot
+ * that fits, everything behind it is replayed. What was accepted is durable before this resolves (reliability S2).
+ * Rejects with `CorruptLogError` for damage that is not a torn tail.
+ */
+export async function recoverLog(state: LogState, input: RecoveryInput): Promise<void> {
+  const snapshots = await loadSegments(state, input.startOffset)
+  if (state.segments.length === 0) {
+    await removeSnapshots(state, snapshots)
+    beginAt(state, input.startOffset)
+    return
+  }
+  const end = input.isClean ? null : await findEnd(state, input.recoveryPoint)
+  const start = await chooseStart(state, snapshots, end)
+  await replay(state, start, input)
+  await removeSnapshots(
+    state,
+    snapshots.filter((offset) => offset > state.endOffset),
+  )
+  adoptEnds(state, Math.max(input.startOffset, state.segments[0]?.baseOffset ?? 0))
+}
+
+/** An empty log. Its file comes with the first batch. */
+export function beginAt(state: LogState, offset: number): void {
+  state.segments = [state.newSegment(offset)]
+  state.endOffset = offset
+  adoptEnds(state, offset)
+}
+
+function adoptEnds(state: LogState, startOffset: number): void {
+  const { endOffset } = state
+  state.logStartOffset = startOffset
+  state.writtenOffset = endOffset
+  state.durableOffset = endOffset
+  state.context.tails.reset(state.tail, endOffset)
+  state.epochs.truncateFromEnd(endOffset)
+  state.epochs.truncateFromStart(startOffset)
+}
+
+/** Lists the directory, tidies what is half done, makes the segments. Returns the offsets of the snapshots. */
+async function loadSegments(state: LogState, startOffset: number): Promise<number[]> {
+  const { disk } = state.context.env
+  const names = await disk.list(state.directory)
+  const isLeftOver = (name: string) =>
+    [DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX].some((end) => name.endsWith(end))
+  for (const name of names.filter(isLeftOver)) state.context.removeLater(`${state.directory}/${name}`, 0)
+  const files = names.flatMap((name) => parseSegmentFileName(name) ?? [])
+  const bases = files.filter(({ kind }) => kind === 'log').map(({ offset }) => offset)
+  // Segments that end below the start offset were about to be deleted.
+  while (bases.length > 1 && (bases[1] as number) <= startOffset)
+    await removeSegmentFiles(state, bases.shift() as number)
+  for (const base of bases) {
+    const segment = state.newSegment(base)
+    const bytes = (await disk.stat(state.path(segment, 'log')))?.bytes ?? 0
+    segment.bytes = segment.writtenBytes = segment.syncedBytes = bytes
+    segment.newest = null
+    segment.aborted = null
+    state.segments.push(segment)
+  }
+  return files.filter(({ kind }) => kind === 'snapshot').map(({ offset }) => offset)
+}
+
+async function removeSegmentFiles(state: LogState, base: number): Promise<void> {
+  for (const kind of SEGMENT_FILE_KINDS) {
+    await removeIfThere(state.context.env.disk, `${state.directory}/${segmentFileName(base, kind)}`)
+  }
+}
+
+/** Verifies everything from the recovery point on; cuts a torn tail off and syncs. Returns where the log ends. */
+async function findEnd(state: LogState, recoveryPoint: number): Promise<number> {
+  const first = Math.max(state.segmentIndexOf(recoveryPoint), 0)
+  let end = 0
+  for (let i = first; i < state.segments.length; i++) {
+    const segment = state.segments[i] as Segment
+    end = await verifySegment(state, segment, { recoveryPoint, isLast: i === state.segments.length - 1 })
+  }
+  if (end < recoveryPoint) {
+    const reason = `the log ends at offset ${end}, it was durable up to ${recoveryPoint}`
+    throw new CorruptLogError(state.path(state.active, 'log'), state.active.writtenBytes, reason)
+  }
+  await state.context.env.disk.syncDirectory(state.directory)
+  return end
+}
+
+async function verifySegment(
+  state: LogState,
+  segment: Segment,
+  { recoveryPoint, isLast }: { recoveryPoint: number; isLast: boolean },
+): Promise<number> {
+  const path = state.path(segment, 'log')
+  const from = await startPositionFor(state, segment, recoveryPoint)
+  const limitOffset = isLast ? Number.MAX_SAFE_INTEGER : limitOf(state, segment)
+  const lease = await state.context.files.acquire(path, 'read')
+  try {
+    const { file } = lease
+    const end = await scanBatches(file, {
+      from,
+      to: segment.writtenBytes,
+      nextOffset: segment.baseOffset,
+      limitOffset,
+      verifyFrom: recoveryPoint,
+      onBatch: () => {},
+    })
+    if (end.damage !== null) {
+      // A closed segment was synced before its successor began, so a torn batch in it is no torn tail.
+      if (!isLast || end.nextOffset < recoveryPoint) throw new CorruptLogError(path, end.position, end.damage)
+      const { topic, partition } = state.topicPartition
+      const cut = segment.writtenBytes - end.position
+      state.context.env.log.warn('A torn tail was cut off', { topic, partition, endOffset: end.nextOffset, bytes: cut })
+      await file.truncate(end.position)
+    }
+    await file.sync()
+    segment.bytes = segment.writtenBytes = segment.syncedBytes = end.position
+    return end.nextOffset
+  } finally {
+    lease.release()
+  }
+}
+
+function limitOf(state: LogState, segment: Segment): number {
+  return state.segments[state.segments.indexOf(segment) + 1]?.baseOffset ?? Number.MAX_SAFE_INTEGER
+}
+
+/** Where the replay of derived state begins, and what is known there. */
+interface ReplayStart {
+  readonly segmentIndex: number
+  readonly position: number
+  /** Producers and transactions are known before this offset. */
+  readonly offset: number
+}
+
+async function chooseStart(state: LogState, snapshots: readonly number[], end: number | null): Promise<ReplayStart> {
+  for (const offset of snapshots.toReversed()) {
+    if (end !== null && offset > end) continue
+    const snapshot = await readSnapshot(state, offset)
+    const start = snapshot === null ? null : await adoptSnapshot(state, snapshot, offset)
+    if (start !== null) return start
+  }
+  await adoptEpochFile(state)
+  return { segmentIndex: 0, position: 0, offset: 0 }
+}
+
+async function readSnapshot(state: LogState, offset: number): Promise<Snapshot | null> {
+  const content = await readFileIfThere(
+    state.context.env.disk,
+    `${state.directory}/${segmentFileName(offset, 'snapshot')}`,
+  )
+  if (content === null) return null
+  try {
+    return decodeSnapshot(content)
+  } catch (error) {
+    if (error instanceof MalformedError) return null
+    throw error
+  }
+}
+
+/** Null when the snapshot does not fit this log. */
+async function adoptSnapshot(
+  state: LogState,
+  { producers, note }: Snapshot,
+  offset: number,
+): Promise<ReplayStart | null> {
+  const nowMs = state.context.env.clock.wallMs()
+  if (note === null) {
+    // One of Kafka's: it says nothing of positions, so it serves only where a segment begins.
+    const segmentIndex = state.segments.findIndex(({ baseOffset }) => baseOffset === offset)
+    if (segmentIndex < 0 || !(await adoptEpochFile(state))) return null
+    state.producers.load(producers, nowMs)
+    return { segmentIndex, position: 0, offset }
+  }
+  const segmentIndex = state.segments.findIndex(({ baseOffset }) => baseOffset === note.segmentBase)
+  const segment = state.segments[segmentIndex]
+  const isOurs = note.topicId === state.topicId && note.partition === state.topicPartition.partition
+  if (segment === undefined || !isOurs || note.offset !== offset || note.position > segment.writtenBytes) return null
+  state.producers.load(producers, nowMs)
+  state.epochs = new LeaderEpochs(note.epochs)
+  if (segment === state.active) {
+    segment.resumeAt({ position: note.position, offset }, note)
+    segment.aborted = await readAborted(state, segment, { count: note.abortedCount, before: offset })
+    segment.abortedInFile = note.abortedCount
+    if (segment.aborted === null) return null
+    state.snapshotOffset = offset
+  }
+  return { segmentIndex, position: note.position, offset }
+}
+
+/** The first `count` entries of the transaction index, all below `before`; null when the file does not have them. */
+async function readAborted(
+  state: LogState,
+  segment: Segment,
+  { count, before }: { count: number; before: number },
+): Promise<AbortedTransaction[] | null> {
+  if (count === 0) return []
+  const content = (await readFileIfThere(state.context.env.disk, state.path(segment, 'txnindex'))) ?? Buffer.alloc(0)
+  if (content.length < count * TXN_INDEX_ENTRY_BYTES) return null
+  const range = { baseOffset: segment.baseOffset, endOffset: before }
+  return decodeAborted(content.subarray(0, count * TXN_INDEX_ENTRY_BYTES), range)
+}
+
+/** True when the epoch checkpoint is there and whole. */
+async function adoptEpochFile(state: LogState): Promise<boolean> {
+  const content = await readFileIfThere(state.context.env.disk, `${state.directory}/${EPOCH_CHECKPOINT}`)
+  state.epochs = new LeaderEpochs()
+  if (content === null) return false
+  try {
+    state.epochs = decodeEpochs(content)
+    return true
+  } catch (error) {
+    if (error instanceof MalformedError) return false
+    throw error
+  }
+}
+
+/** Walks over all batches behind the start and takes them into what is derived. */
+async function replay(state: LogState, start: ReplayStart, input: RecoveryInput): Promise<void> {
+  let nextOffset = start.offset
+  for (let i = start.segmentIndex; i < state.segments.length; i++) {
+    const segment = state.segments[i] as Segment
+    const position = i === start.segmentIndex ? start.position : 0
+    if (position === 0) beginSegment(state, segment)
+    const from = { position, nextOffset: Math.max(nextOffset, segment.baseOffset), knownBefore: start.offset }
+    nextOffset = await replaySegment(state, segment, from, input.isClean)
+  }
+  state.endOffset = nextOffset
+  if (nextOffset < input.recoveryPoint) {
+    const reason = `the log ends at offset ${nextOffset}, it was durable up to ${input.recoveryPoint}`
+    throw new CorruptLogError(state.path(state.active, 'log'), state.active.writtenBytes, reason)
+  }
+}
+
+/** The segment is walked over from its first batch: what it adds is known afterwards. */
+function beginSegment(state: LogState, segment: Segment): void {
+  segment.aborted = []
+  if (segment === state.active) segment.resetIndexes()
+}
+
+async function replaySegment(
+  state: LogState,
+  segment: Segment,
+  { position, nextOffset, knownBefore }: { position: number; nextOffset: number; knownBefore: number },
+  mustVerify: boolean,
+): Promise<number> {
+  if (position === segment.writtenBytes) return nextOffset
+  const path = state.path(segment, 'log')
+  const isActive = segment === state.active
+  const nowMs = state.context.env.clock.wallMs()
+  const lease = await state.context.files.acquire(path, 'read')
+  try {
+    const end = await scanBatches(lease.file, {
+      from: position,
+      to: segment.writtenBytes,
+      nextOffset,
+      limitOffset: limitOf(state, segment),
+      verifyFrom: mustVerify && isActive ? 0 : Number.MAX_SAFE_INTEGER,
+      onBatch: (buffer, at, batchPosition) => {
+        if (isActive) segment.note(buffer, at, batchPosition, batchBytes(buffer, at), state.config.indexIntervalBytes)
+        if (baseOffsetOf(buffer, at) >= knownBefore) takeIn(state, segment, buffer, at, nowMs)
+      },
+    })
+    if (end.damage !== null) throw new CorruptLogError(path, end.position, end.damage)
+    return end.nextOffset
+  } catch (error) {
+    if (error instanceof MalformedError) throw new CorruptLogError(path, position, error.message)
+    throw error
+  } finally {
+    lease.release()
+  }
+}
+
+/** What the batch at `at`, now in the log, means for epochs, producers and transactions. Live and on replay. */
+export function takeIn(state: LogState, segment: Segment, buffer: Buffer, at: number, nowMs: number): void {
+  const epoch = partitionLeaderEpoch(buffer, at)
+  if (epoch >= 0 && state.epochs.assign(epoch, baseOffsetOf(buffer, at))) state.areEpochsDirty = true
+  const completed = state.producers.apply(buffer, at, nowMs)
+  if (completed === null || !completed.isAborted) return
+  const { producerId, firstOffset, lastOffset } = completed
+  // Of the transactions that are still open; when there is none, everything up to the marker is decided.
+  const lastStableOffset = state.producers.firstOpenOffset ?? lastOffset + 1
+  segment.aborted?.push({ producerId, firstOffset, lastOffset, lastStableOffset })
+}
+
+async function removeSnapshots(state: LogState, offsets: readonly number[]): Promise<void> {
+  if (offsets.length === 0) return
+  const { disk } = state.context.env
+  for (const offset of offsets) await removeIfThere(disk, `${state.directory}/${segmentFileName(offset, 'snapshot')}`)
+  // One that came back after a power cut would describe another life of the log.
+  await disk.syncDirectory(state.directory)
+}

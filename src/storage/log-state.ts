@@ -1,0 +1,163 @@
+import type { TopicId, TopicPartition } from '../model/ids.ts'
+import type { LogConfig } from './config.ts'
+import type { StorageContext } from './context.ts'
+import { type SegmentFileKind, segmentFileName } from './file-names.ts'
+import { LeaderEpochs } from './leader-epochs.ts'
+import { ProducerStates } from './producer-states.ts'
+import { Segment } from './segment.ts'
+import { Tail } from './tail.ts'
+
+/** Why a log takes no appends. `out-of-space` ends by itself, the others do not. */
+export interface AppendRefusal {
+  readonly kind: 'out-of-space' | 'failed' | 'closed'
+  readonly message: string
+}
+
+export interface ReadCursor {
+  readonly offset: number
+  readonly segment: Segment
+  readonly position: number
+}
+
+export interface PendingSnapshot {
+  readonly offset: number
+  readonly content: Buffer
+}
+
+const CURSORS_MAX = 4
+
+/**
+ * What one log knows, shared by its writer, its reader and its owner. durableOffset <= writtenOffset <= endOffset; the
+ * segments are in order and never none; the last one grows.
+ */
+export class LogState {
+  readonly context: StorageContext
+  readonly topicPartition: TopicPartition
+  readonly topicId: TopicId
+  /** Of the partition. */
+  readonly directory: string
+  config: LogConfig
+  segments: Segment[] = []
+  tail: Tail
+  epochs = new LeaderEpochs()
+  producers = new ProducerStates()
+  logStartOffset = 0
+  endOffset = 0
+  writtenOffset = 0
+  durableOffset = 0
+  /** Keeps the checkpointed recovery point down while the log is about to be truncated. */
+  recoveryPointMax = Number.MAX_SAFE_INTEGER
+  /** Latched: nothing is acknowledged any more. */
+  failure: Error | null = null
+  isClosed = false
+  /** Names were created or removed in the directory since its last sync. */
+  isDirectoryDirty = false
+  areEpochsDirty = false
+  /** Offset of the newest producer snapshot that was taken, and `appendedBytes` then. */
+  snapshotOffset = -1
+  snapshotAtBytes = 0
+  /** Taken and not written yet. */
+  pendingSnapshots: PendingSnapshot[] = []
+  /** The flush of derived files under way. */
+  derivedFlush: Promise<void> | null = null
+  /** Bytes appended since the log was opened. */
+  appendedBytes = 0
+  /** Changes when offsets or positions known before may be wrong: truncation, removal of segments. */
+  generation = 0
+  /** Where readers of files stopped: the next read finds its position without an index. Most recent last. */
+  cursors: ReadCursor[] | null = null
+  onFailed: ((error: Error) => void) | null = null
+
+  constructor(
+    context: StorageContext,
+    identity: { topicPartition: TopicPartition; topicId: TopicId; directory: string },
+    config: LogConfig,
+  ) {
+    this.context = context
+    this.topicPartition = identity.topicPartition
+    this.topicId = identity.topicId
+    this.directory = identity.directory
+    this.config = config
+    this.tail = new Tail(0)
+  }
+
+  get active(): Segment {
+    return this.segments[this.segments.length - 1] as Segment
+  }
+
+  /** What the checkpoint may say is durable. */
+  get recoveryPoint(): number {
+    return Math.min(this.durableOffset, this.recoveryPointMax)
+  }
+
+  /** Of all segments, with what is on the way to them. */
+  get bytes(): number {
+    let bytes = 0
+    for (const segment of this.segments) bytes += segment.bytes
+    return bytes
+  }
+
+  get refusal(): AppendRefusal | null {
+    if (this.failure !== null) return { kind: 'failed', message: this.failure.message }
+    if (this.isClosed) return { kind: 'closed', message: 'the log is closed' }
+    const reason = this.context.space.reason
+    return reason === null ? null : { kind: 'out-of-space', message: reason }
+  }
+
+  /** Latches. The listener hears of the first failure only. */
+  fail(error: Error): void {
+    if (this.failure !== null) return
+    this.failure = error
+    const { topic, partition } = this.topicPartition
+    this.context.env.log.error('A log failed and acknowledges nothing more', {
+      topic,
+      partition,
+      reason: error.message,
+    })
+    this.onFailed?.(error)
+  }
+
+  path(segment: Segment, kind: SegmentFileKind): string {
+    return `${this.directory}/${segmentFileName(segment.baseOffset, kind)}`
+  }
+
+  /** Index of the last segment that begins at or below `offset`, or -1. */
+  segmentIndexOf(offset: number): number {
+    let low = 0
+    let high = this.segments.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.segments[middle] as Segment).baseOffset <= offset) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  /** One past the last offset that may lie in the segment at `index`. */
+  segmentLimit(index: number): number {
+    return this.segments[index + 1]?.baseOffset ?? this.endOffset
+  }
+
+  newSegment(baseOffset: number): Segment {
+    const segment = new Segment(baseOffset, this.context.env.clock.wallMs())
+    segment.jitterMs = this.config.segmentJitterMs > 0 ? this.context.randomBelow(this.config.segmentJitterMs) : 0
+    return segment
+  }
+
+  findCursor(offset: number): ReadCursor | null {
+    return this.cursors?.find((cursor) => cursor.offset === offset) ?? null
+  }
+
+  /** `previous`: the offset where this reader began, whose cursor is used up. */
+  noteCursor(cursor: ReadCursor, previous: number): void {
+    const kept = (this.cursors ?? []).filter(({ offset }) => offset !== previous && offset !== cursor.offset)
+    if (kept.length === CURSORS_MAX) kept.shift()
+    this.cursors = [...kept, cursor]
+  }
+
+  /** Positions and offsets known before may be wrong now. */
+  changeGeneration(): void {
+    this.generation++
+    this.cursors = null
+  }
+}

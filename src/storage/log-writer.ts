@@ -1,0 +1,260 @@
+import { assert } from '../base/assert.ts'
+import { isOutOfSpace } from '../env/disk.ts'
+import { flushDerived } from './derived-files.ts'
+import type { LogState } from './log-state.ts'
+import type { FileLease } from './open-files.ts'
+import type { Segment } from './segment.ts'
+import type { TailEntry } from './tail.ts'
+
+/** Bounds of one gathered write. */
+const WRITE_BYTES_MAX = 8 * 1024 ** 2
+const WRITE_BUFFERS_MAX = 512
+/** Waiting index entries above which they are written without waiting for the next checkpoint. */
+const PENDING_ENTRIES_MAX = 1024
+
+interface FlushWaiter {
+  readonly offset: number
+  resolve(): void
+  reject(error: Error): void
+}
+
+/**
+ * Carries the tail to the file and the file to the platter. One write and one sync are outstanding at most; what
+ * arrives meanwhile goes into the next (group commit). A segment is synced before its successor gets the first byte,
+ * so that a torn tail can only be in the last one. The first error of a sync is the last thing this log does (S5).
+ */
+export class LogWriter {
+  readonly #state: LogState
+  readonly #progressed: () => void
+  #isWriting = false
+  #isSyncing = false
+  /** Segments with bytes in the file that are not synced: one, or two after a roll. */
+  readonly #unsynced = new Set<Segment>()
+  /** Set while a truncation rearranges the log: the loops stop after their present step. */
+  #isPaused = false
+  #isWaitingForSpace = false
+  /** A write that failed may have left part of its bytes: the file is cut back before the next one. */
+  #mustRollBack = false
+  /** In relaxed mode the sync loop runs only when asked, up to here. */
+  #syncWanted = 0
+  #waiters: FlushWaiter[] = []
+  #idle: (() => void)[] = []
+
+  constructor(state: LogState, progressed: () => void) {
+    this.#state = state
+    this.#progressed = progressed
+  }
+
+  get unwrittenBytes(): number {
+    return this.#state.tail.unwrittenBytes
+  }
+
+  /** Something was appended. The write starts after the present event, so that what comes with it goes along. */
+  kick(): void {
+    if (this.#isWriting || this.#isPaused || this.#isWaitingForSpace || this.#state.failure !== null) return
+    this.#isWriting = true
+    void this.#writeLoop()
+  }
+
+  /** Called by the space guard. */
+  resume(): void {
+    this.#isWaitingForSpace = false
+    this.kick()
+  }
+
+  async #writeLoop(): Promise<void> {
+    await null
+    while (this.#mayRun && !this.#isWaitingForSpace && this.#state.tail.hasUnwritten) await this.#writeStep()
+    this.#isWriting = false
+    this.#checkIdle()
+  }
+
+  get #mayRun(): boolean {
+    return !this.#isPaused && this.#state.failure === null
+  }
+
+  async #writeStep(): Promise<void> {
+    const state = this.#state
+    const entries = state.tail.gather(WRITE_BYTES_MAX, WRITE_BUFFERS_MAX)
+    const { segment, position } = entries[0] as TailEntry
+    try {
+      await this.#prepare(segment)
+      if (!this.#mayRun) return
+      assert(segment.writtenBytes === position, `write at ${position} of a segment with ${segment.writtenBytes} bytes`)
+      const { file } = segment.lease as FileLease
+      if (this.#mustRollBack) await file.truncate(position)
+      this.#mustRollBack = false
+      await file.write(buffersOf(entries), position)
+    } catch (error) {
+      await this.#writeFailed(segment, error as Error)
+      return
+    }
+    for (const entry of entries) segment.writtenBytes += entry.buffer.length
+    this.#unsynced.add(segment)
+    state.tail.written(entries)
+    state.writtenOffset = (entries.at(-1) as TailEntry).endOffset
+    this.#progressed()
+    this.#kickSync()
+    if (segment.pendingOffsets.length > PENDING_ENTRIES_MAX) await flushDerived(state)
+  }
+
+  /** The segment's file is open, and its predecessor is durable. */
+  async #prepare(segment: Segment): Promise<void> {
+    const state = this.#state
+    if (segment.lease !== null) return
+    const before = state.segments[state.segments.indexOf(segment) - 1]
+    if (before !== undefined && before.syncedBytes < before.writtenBytes) {
+      this.#syncWanted = Math.max(this.#syncWanted, state.writtenOffset)
+      await this.#untilSynced(state.writtenOffset)
+      if (!this.#mayRun) return
+    }
+    const lease = await state.context.files.acquire(state.path(segment, 'log'), 'create')
+    if (segment.writtenBytes === 0) {
+      state.isDirectoryDirty = true
+      // A file of this name may be left from before a crash.
+      await lease.file.truncate(0).catch((error) => {
+        lease.release()
+        throw error
+      })
+    }
+    segment.lease = lease
+  }
+
+  #untilSynced(offset: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ offset, resolve, reject })
+      this.#kickSync()
+    })
+  }
+
+  async #writeFailed(segment: Segment, error: Error): Promise<void> {
+    this.#mustRollBack = true
+    if (!isOutOfSpace(error)) {
+      this.#state.fail(error)
+      return
+    }
+    this.#isWaitingForSpace = true
+    // Best effort now, so that nothing partial lies in the file meanwhile; repeated before the next write.
+    await segment.lease?.file.truncate(segment.writtenBytes).catch(() => {})
+    if (this.#state.failure === null) this.#state.context.space.wait(this, error)
+  }
+
+  /** The log has failed: whoever waits is told. */
+  failed(error: Error): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
+  }
+
+  #kickSync(): void {
+    if (this.#isSyncing || !this.#mayRun || !this.#wantsSync) return
+    this.#isSyncing = true
+    void this.#syncLoop()
+  }
+
+  get #wantsSync(): boolean {
+    const { durableOffset, writtenOffset, config } = this.#state
+    if (durableOffset === writtenOffset) return false
+    return config.durabilityMode === 'fsync' || durableOffset < this.#syncWanted
+  }
+
+  async #syncLoop(): Promise<void> {
+    while (this.#mayRun && this.#wantsSync) await this.#syncStep()
+    this.#isSyncing = false
+    this.#checkIdle()
+  }
+
+  async #syncStep(): Promise<void> {
+    const state = this.#state
+    const target = state.writtenOffset
+    try {
+      for (const segment of this.#unsynced) await this.#syncSegment(segment)
+      if (state.isDirectoryDirty) {
+        state.isDirectoryDirty = false
+        await state.context.env.disk.syncDirectory(state.directory)
+      }
+    } catch (error) {
+      state.fail(error as Error)
+      return
+    }
+    if (state.failure !== null) return
+    state.durableOffset = target
+    state.context.changed(state)
+    this.#resolveWaiters()
+    this.#progressed()
+  }
+
+  async #syncSegment(segment: Segment): Promise<void> {
+    const bytes = segment.writtenBytes
+    assert(segment.lease !== null, `segment ${segment.baseOffset} has unsynced bytes and no file`)
+    await segment.lease.file.sync()
+    segment.syncedBytes = bytes
+    if (segment.writtenBytes !== bytes) return
+    this.#unsynced.delete(segment)
+    this.#releaseFile(segment)
+  }
+
+  #releaseFile(segment: Segment): void {
+    segment.lease?.release()
+    segment.lease = null
+  }
+
+  #resolveWaiters(): void {
+    const { durableOffset } = this.#state
+    const [done, waiting] = [[] as FlushWaiter[], [] as FlushWaiter[]]
+    for (const waiter of this.#waiters) (waiter.offset <= durableOffset ? done : waiting).push(waiter)
+    this.#waiters = waiting
+    for (const { resolve } of done) resolve()
+  }
+
+  /** Resolves when everything appended by now is durable; rejects when the log fails before. */
+  flush(): Promise<void> {
+    const { failure, durableOffset, endOffset } = this.#state
+    if (failure !== null) return Promise.reject(failure)
+    if (durableOffset === endOffset) return Promise.resolve()
+    this.#syncWanted = Math.max(this.#syncWanted, endOffset)
+    this.kick()
+    return this.#untilSynced(endOffset)
+  }
+
+  /** In relaxed mode: lets the sync loop run up to what is written now. */
+  syncSoon(): void {
+    this.#syncWanted = Math.max(this.#syncWanted, this.#state.writtenOffset)
+    this.#kickSync()
+  }
+
+  /** Stops both loops after their present step and waits for that. */
+  async pause(): Promise<void> {
+    this.#isPaused = true
+    while (this.#isWriting || this.#isSyncing) {
+      await new Promise<void>((resolve) => {
+        this.#idle.push(resolve)
+      })
+    }
+  }
+
+  /** After `pause`. */
+  unpause(): void {
+    this.#isPaused = false
+    this.#resolveWaiters()
+    this.kick()
+    this.#kickSync()
+  }
+
+  #checkIdle(): void {
+    if (this.#isWriting || this.#isSyncing) return
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** Nothing is written or synced any more; those who wait are told. */
+  async close(): Promise<void> {
+    await this.pause()
+    this.#state.context.space.forget(this)
+    const error = this.#state.failure ?? new Error('the log was closed')
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
+    for (const segment of this.#state.segments) this.#releaseFile(segment)
+    this.#unsynced.clear()
+  }
+}
+
+function buffersOf(entries: readonly TailEntry[]): Buffer[] {
+  return entries.map(({ buffer }) => buffer)
+}

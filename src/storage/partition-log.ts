@@ -1,0 +1,337 @@
+import { assert } from '../base/assert.ts'
+import { MalformedError } from '../base/bytes.ts'
+import type { TopicId, TopicPartition } from '../model/ids.ts'
+import {
+  baseOffset as baseOffsetOf,
+  checkBatchBounds,
+  lastOffset as lastOffsetOf,
+  lastOffsetDelta,
+  NO_TIMESTAMP,
+  stampBatch,
+  stampMaxTimestamp,
+  verifyCrc,
+} from '../protocol/batch/header.ts'
+import type { LogConfig } from './config.ts'
+import { flushDerived, takeSnapshot } from './derived-files.ts'
+import { CorruptLogError, LogNotWritableError, OffsetOutOfRangeError } from './errors.ts'
+import type { LeaderEpochs } from './leader-epochs.ts'
+import { readFromFiles } from './log-reader.ts'
+import { takeIn } from './log-recovery.ts'
+import type { AppendRefusal, LogState } from './log-state.ts'
+import { LogWriter } from './log-writer.ts'
+import type { ProducerStates, Refusal } from './producer-states.ts'
+import type { Segment } from './segment.ts'
+import type { ReadLimits, ReadResult } from './tail.ts'
+import { findByTimestamp, findMaxTimestamp, type TimestampedOffset } from './time-lookup.ts'
+
+export interface LogListener {
+  /** `writtenOffset` or `durableOffset` has grown. */
+  progressed(log: PartitionLog): void
+  /** Latched: nothing more is acknowledged. Called once. */
+  failed(log: PartitionLog, error: Error): void
+}
+
+export interface AppendResult {
+  readonly baseOffset: number
+  readonly lastOffset: number
+  /** -1 unless the topic's timestamps are those of the append. */
+  readonly logAppendTimeMs: number
+}
+
+export type ProducerCheck = { readonly kind: 'append' } | ({ readonly kind: 'duplicate' } & AppendResult) | Refusal
+
+/** Waiting snapshots above which they are written before the next checkpoint. */
+const PENDING_SNAPSHOTS_MAX = 8
+
+/**
+ * One replica of one partition on this node. Opened by `LogManager`, closed by it. Appends are synchronous; see the
+ * folder's README for the three positions and for what may fail when.
+ */
+export class PartitionLog {
+  readonly #state: LogState
+  readonly #writer: LogWriter
+  /** Set by the owner; hears of progress from later events only, never from within its own call. */
+  listener: LogListener | null = null
+
+  /** The state is recovered. */
+  constructor(state: LogState) {
+    this.#state = state
+    this.#writer = new LogWriter(state, () => this.listener?.progressed(this))
+    state.onFailed = (error) => {
+      this.#writer.failed(error)
+      this.listener?.failed(this, error)
+    }
+  }
+
+  get topicPartition(): TopicPartition {
+    return this.#state.topicPartition
+  }
+
+  get topicId(): TopicId {
+    return this.#state.topicId
+  }
+
+  get config(): LogConfig {
+    return this.#state.config
+  }
+
+  /** Takes effect with the next append, sync and retention. */
+  set config(config: LogConfig) {
+    this.#state.config = config
+    if (config.durabilityMode === 'fsync') this.#writer.syncSoon()
+  }
+
+  get logStartOffset(): number {
+    return this.#state.logStartOffset
+  }
+
+  get endOffset(): number {
+    return this.#state.endOffset
+  }
+
+  get writtenOffset(): number {
+    return this.#state.writtenOffset
+  }
+
+  get durableOffset(): number {
+    return this.#state.durableOffset
+  }
+
+  /** Why nothing can be appended now, or null. */
+  get refusal(): AppendRefusal | null {
+    return this.#state.refusal
+  }
+
+  get isWritable(): boolean {
+    return this.#state.refusal === null
+  }
+
+  get failure(): Error | null {
+    return this.#state.failure
+  }
+
+  /** Appended and not in the file yet. Whoever appends bounds it. */
+  get unwrittenBytes(): number {
+    return this.#state.tail.unwrittenBytes
+  }
+
+  get bytes(): number {
+    return this.#state.bytes
+  }
+
+  get segmentCount(): number {
+    return this.#state.segments.length
+  }
+
+  get epochs(): LeaderEpochs {
+    return this.#state.epochs
+  }
+
+  get producers(): ProducerStates {
+    return this.#state.producers
+  }
+
+  /**
+   * Appends one validated batch: stamps offset and epoch (and, by the topic's config, the time) into it, and takes it
+   * over; the caller must not change it any more. Throws `LogNotWritableError` while `isWritable` is false.
+   */
+  appendAsLeader(batch: Buffer, { leaderEpoch, wallMs }: { leaderEpoch: number; wallMs: number }): AppendResult {
+    this.#checkWritable()
+    const state = this.#state
+    const baseOffset = state.endOffset
+    assert(leaderEpoch >= state.epochs.latest, `append with epoch ${leaderEpoch}, the log has ${state.epochs.latest}`)
+    const isAppendTime = state.config.timestampType === 'LogAppendTime'
+    stampBatch(batch, 0, { baseOffset, leaderEpoch })
+    if (isAppendTime) stampMaxTimestamp(batch, 0, wallMs, true)
+    const lastOffset = baseOffset + lastOffsetDelta(batch, 0)
+    this.#append(batch, { baseOffset, endOffset: lastOffset + 1 }, wallMs)
+    return { baseOffset, lastOffset, logAppendTimeMs: isAppendTime ? wallMs : NO_TIMESTAMP }
+  }
+
+  /**
+   * Appends whole batches as a leader sent them, offsets and epochs kept, and takes them over. CRCs are verified first
+   * (reliability S4). Throws `MalformedError`, having appended nothing, for anything that is not a row of good batches
+   * at or beyond the end of the log.
+   */
+  appendAsFollower(batches: Buffer): void {
+    this.#checkWritable()
+    this.#checkBatches(batches)
+    const wallMs = this.#state.context.env.clock.wallMs()
+    for (let at = 0; at < batches.length; ) {
+      const bytes = checkBatchBounds(batches, at, batches.length)
+      const batch = batches.subarray(at, at + bytes)
+      this.#append(batch, { baseOffset: baseOffsetOf(batch, 0), endOffset: lastOffsetOf(batch, 0) + 1 }, wallMs)
+      at += bytes
+    }
+  }
+
+  #checkBatches(batches: Buffer): void {
+    let nextOffset = this.#state.endOffset
+    for (let at = 0; at < batches.length; ) {
+      const bytes = checkBatchBounds(batches, at, batches.length)
+      const [first, last] = [baseOffsetOf(batches, at), lastOffsetOf(batches, at)]
+      if (first < nextOffset || last < first) {
+        throw new MalformedError(`batch [${first}, ${last}] where ${nextOffset} was expected`)
+      }
+      if (!verifyCrc(batches, at)) throw new MalformedError(`batch at offset ${first} with a wrong CRC`)
+      nextOffset = last + 1
+      at += bytes
+    }
+  }
+
+  #checkWritable(): void {
+    const { refusal } = this.#state
+    if (refusal !== null) throw new LogNotWritableError(refusal.message)
+  }
+
+  #append(batch: Buffer, range: { baseOffset: number; endOffset: number }, wallMs: number): void {
+    const state = this.#state
+    let segment = state.active
+    if (segment.mustRollFor(batch, 0, range.endOffset - 1, state.config, wallMs)) segment = this.#roll(range.baseOffset)
+    const position = segment.append(batch, 0, batch.length, state.config.indexIntervalBytes)
+    takeIn(state, segment, batch, 0, wallMs)
+    state.endOffset = range.endOffset
+    state.appendedBytes += batch.length
+    const grown = state.tail.push(batch, range, segment, position)
+    state.context.tails.grew(state.tail, grown)
+    this.#writer.kick()
+  }
+
+  /** Begins a new segment at `baseOffset`. */
+  #roll(baseOffset: number): Segment {
+    const state = this.#state
+    state.active.noteTime()
+    const segment = state.newSegment(baseOffset)
+    state.segments.push(segment)
+    // A follower's log may have a hole here.
+    state.endOffset = baseOffset
+    takeSnapshot(state)
+    if (state.pendingSnapshots.length > PENDING_SNAPSHOTS_MAX) void flushDerived(state)
+    return segment
+  }
+
+  /** Whether a leader may append this validated batch of a client, or has it already. */
+  checkProducer(batch: Buffer): ProducerCheck {
+    const verdict = this.#state.producers.check(batch, 0)
+    if (verdict.kind !== 'duplicate') return verdict
+    const { lastOffset, offsetDelta, timestampMs } = verdict.batch
+    const isAppendTime = this.#state.config.timestampType === 'LogAppendTime'
+    return {
+      kind: 'duplicate',
+      baseOffset: lastOffset - offsetDelta,
+      lastOffset,
+      logAppendTimeMs: isAppendTime ? timestampMs : NO_TIMESTAMP,
+    }
+  }
+
+  /**
+   * Whole batches from the one that holds `offset`. A value, at once and by reference, when they are in the tail; else a
+   * promise that reads the file. The offset must lie in [logStartOffset, endOffset]: `OffsetOutOfRangeError` otherwise.
+   */
+  read(offset: number, limits: ReadLimits): ReadResult | Promise<ReadResult> {
+    const state = this.#state
+    if (offset < state.logStartOffset || offset > state.endOffset) {
+      throw new OffsetOutOfRangeError(offset, state.logStartOffset, state.endOffset)
+    }
+    if (offset >= state.tail.startOffset || offset >= limits.limitOffset) {
+      return offset >= limits.limitOffset ? emptyRead(offset) : state.tail.read(offset, limits)
+    }
+    return this.#watch(readFromFiles(state, offset, limits))
+  }
+
+  /** Damage that a reader meets is damage of the replica (reliability S3). */
+  async #watch<T>(reading: Promise<T>): Promise<T> {
+    try {
+      return await reading
+    } catch (error) {
+      if (error instanceof CorruptLogError) this.#state.fail(error)
+      throw error
+    }
+  }
+
+  /** The first record below `limitOffset` (default: the end) with at least this timestamp, exactly, or null. */
+  findByTimestamp(
+    timestampMs: number,
+    { limitOffset }: { limitOffset?: number } = {},
+  ): Promise<TimestampedOffset | null> {
+    return this.#watch(findByTimestamp(this.#state, timestampMs, limitOffset ?? this.#state.endOffset))
+  }
+
+  /** The first record with the largest timestamp, or null. */
+  maxTimestamp(): Promise<TimestampedOffset | null> {
+    return this.#watch(findMaxTimestamp(this.#state))
+  }
+
+  /** This node leads from `endOffset` on, with this epoch. */
+  assignLeaderEpoch(leaderEpoch: number): void {
+    const state = this.#state
+    if (!state.epochs.assign(leaderEpoch, state.endOffset)) return
+    // The next snapshot must be taken though no record was added.
+    state.snapshotOffset = -1
+    state.areEpochsDirty = true
+    state.context.changed(state)
+  }
+
+  /** Where read_committed readers must stop. */
+  lastStableOffset(highWatermark: number): number {
+    return this.#state.producers.lastStableOffset(highWatermark)
+  }
+
+  /** Resolves when all that was appended by now is durable; rejects when the log fails. */
+  flush(): Promise<void> {
+    return this.#writer.flush()
+  }
+
+  /** For the relaxed mode, from time to time: what is written becomes durable soon. */
+  syncSoon(): void {
+    this.#writer.syncSoon()
+  }
+
+  /** Flushes, writes what is derived, and lets go of everything. The log takes nothing more. */
+  async close(): Promise<void> {
+    const state = this.#state
+    if (state.isClosed) return
+    state.isClosed = true
+    try {
+      await this.#writer.flush()
+      state.active.noteTime()
+      if (state.bytes > 0) takeSnapshot(state)
+      await state.derivedFlush
+      await flushDerived(state)
+    } finally {
+      await this.#writer.close()
+      state.context.tails.reset(state.tail, state.endOffset)
+    }
+  }
+
+  /** The partition is being removed: nothing is flushed, those who wait are told. */
+  async abandon(): Promise<void> {
+    const state = this.#state
+    if (state.isClosed) return
+    state.isClosed = true
+    await this.#writer.close()
+    await state.derivedFlush
+    for (const segment of state.segments) this.#dropFiles(segment)
+    state.context.tails.reset(state.tail, state.endOffset)
+  }
+
+  #dropFiles(segment: Segment): void {
+    const { context } = this.#state
+    context.files.drop(this.#state.path(segment, 'log'))
+    context.indexes.drop(this.#state.path(segment, 'index'))
+    context.indexes.drop(this.#state.path(segment, 'timeindex'))
+  }
+
+  /** One line. */
+  dump(): string {
+    const { topicPartition, logStartOffset, endOffset, writtenOffset, durableOffset, segments, bytes } = this.#state
+    return (
+      `${topicPartition.topic}-${topicPartition.partition} start=${logStartOffset} durable=${durableOffset} ` +
+      `written=${writtenOffset} end=${endOffset} segments=${segments.length} bytes=${bytes} epoch=${this.epochs.latest}`
+    )
+  }
+}
+
+function emptyRead(offset: number): ReadResult {
+  return { buffers: [], bytes: 0, startOffset: offset, endOffset: offset }
+}

@@ -1,0 +1,111 @@
+import { crc32c } from '../base/crc32c.ts'
+import type { DiskFile } from '../env/disk.ts'
+import {
+  BATCH_HEADER_BYTES,
+  baseOffset,
+  batchBytes,
+  crc,
+  lastOffset,
+  lastOffsetDelta,
+  MAGIC_V2,
+  magic,
+  recordCount,
+  verifyCrc,
+} from '../protocol/batch/header.ts'
+
+const SCAN_CHUNK_BYTES = 1024 ** 2
+const CRC_COVERS_FROM = 21
+
+export interface Scan {
+  /** Positions in the file: [from, to). A batch begins at `from`. */
+  readonly from: number
+  readonly to: number
+  /** No batch may begin below this offset. */
+  readonly nextOffset: number
+  /** No batch may end at or beyond this offset. */
+  readonly limitOffset: number
+  /** CRCs are verified from this offset on. */
+  readonly verifyFrom: number
+  /**
+   * Called for every batch in order. Only the header is there for certain; a batch of up to a mebibyte is there as a
+   * whole. Returning false ends the scan after this batch.
+   */
+  onBatch(buffer: Buffer, at: number, position: number): boolean | void
+}
+
+export interface ScanEnd {
+  /** Where the last good batch ended. */
+  readonly position: number
+  readonly nextOffset: number
+  /** Why it ended there; null: at `to`, or because `onBatch` said so. */
+  readonly damage: string | null
+}
+
+/** What is wrong with the header at `at`, or null. `left` bytes of the file begin there. */
+export function headerDamage(
+  buffer: Buffer,
+  at: number,
+  { left, nextOffset, limitOffset }: { left: number; nextOffset: number; limitOffset: number },
+): string | null {
+  if (left < BATCH_HEADER_BYTES) return `${left} bytes are left, less than a batch header`
+  const version = magic(buffer, at)
+  if (version !== MAGIC_V2) return `a batch of magic ${version}`
+  const bytes = batchBytes(buffer, at)
+  if (bytes < BATCH_HEADER_BYTES || bytes > left) return `a batch of ${bytes} bytes, ${left} are left`
+  const [first, delta, count] = [baseOffset(buffer, at), lastOffsetDelta(buffer, at), recordCount(buffer, at)]
+  if (first < nextOffset) return `a batch with base offset ${first}, ${nextOffset} or more was expected`
+  if (delta < 0 || first + delta >= limitOffset) return `a batch [${first}, ${first + delta}] beyond ${limitOffset}`
+  if (count < 0 || count > delta + 1) return `a batch of ${count} records for ${delta + 1} offsets`
+  return null
+}
+
+/** Walks over the batches of a file in chunks. Stops at the first that is not whole and valid. */
+export async function scanBatches(file: DiskFile, scan: Scan): Promise<ScanEnd> {
+  const { to, limitOffset, verifyFrom } = scan
+  let { from: position, nextOffset } = scan
+  const chunk = Buffer.allocUnsafeSlow(Math.min(SCAN_CHUNK_BYTES, Math.max(to - position, 0)))
+  while (position < to) {
+    const wanted = Math.min(chunk.length, to - position)
+    const filled = await file.read(wanted === chunk.length ? chunk : chunk.subarray(0, wanted), position)
+    if (filled < wanted) return { position, nextOffset, damage: `the file ends at ${position + filled}, not at ${to}` }
+    let at = 0
+    while (at < filled) {
+      const left = to - position - at
+      if (filled - at < BATCH_HEADER_BYTES && left >= BATCH_HEADER_BYTES) break
+      const damage = headerDamage(chunk, at, { left, nextOffset, limitOffset })
+      if (damage !== null) return { position: position + at, nextOffset, damage }
+      const bytes = batchBytes(chunk, at)
+      const isWhole = bytes <= filled - at
+      if (!isWhole && at > 0) break
+      if (lastOffset(chunk, at) >= verifyFrom) {
+        const isGood = isWhole ? verifyCrc(chunk, at) : await verifyLargeBatch(file, chunk, filled, position, bytes)
+        if (!isGood) return { position: position + at, nextOffset, damage: 'a batch with a wrong CRC' }
+      }
+      nextOffset = lastOffset(chunk, at) + 1
+      const goOn = scan.onBatch(chunk, at, position + at)
+      at += bytes
+      if (goOn === false) return { position: position + at, nextOffset, damage: null }
+    }
+    position += at
+  }
+  return { position, nextOffset, damage: null }
+}
+
+/** CRC of a batch larger than the chunk, whose first `filled` bytes are in `chunk`; read piece by piece. */
+async function verifyLargeBatch(
+  file: DiskFile,
+  chunk: Buffer,
+  filled: number,
+  position: number,
+  bytes: number,
+): Promise<boolean> {
+  let sum = crc32c(chunk.subarray(CRC_COVERS_FROM, filled))
+  const piece = Buffer.allocUnsafeSlow(Math.min(SCAN_CHUNK_BYTES, bytes - filled))
+  for (let done = filled; done < bytes; ) {
+    const part = piece.subarray(0, Math.min(piece.length, bytes - done))
+    if ((await file.read(part, position + done)) < part.length) return false
+    sum = crc32c(part, sum)
+    done += part.length
+  }
+  return sum === crc(chunk, 0)
+}

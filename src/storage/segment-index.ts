@@ -1,0 +1,244 @@
+import {
+  BATCH_HEADER_BYTES,
+  baseOffset as baseOffsetOf,
+  batchBytes,
+  lastOffset,
+  MAGIC_V2,
+  magic,
+  maxTimestamp,
+} from '../protocol/batch/header.ts'
+import { CorruptLogError } from './errors.ts'
+import { readFileIfThere } from './files.ts'
+import {
+  encodeOffsetEntries,
+  encodeTimeEntries,
+  floorIndex,
+  NO_TIME,
+  OFFSET_ENTRY_BYTES,
+  type OffsetEntry,
+  offsetEntryAt,
+  TIME_ENTRY_BYTES,
+  type TimeEntry,
+  timeEntryAt,
+  validOffsetEntries,
+  validTimeEntries,
+} from './index-format.ts'
+import type { LogState } from './log-state.ts'
+import { scanBatches } from './scan.ts'
+import { Segment } from './segment.ts'
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Where to begin reading for `offset`: the position of a batch that begins at or before it. From the sparse index,
+ * checked against the batch it leads to; a scan makes the index anew when it does not hold.
+ */
+export async function positionFor(state: LogState, segment: Segment, offset: number): Promise<number> {
+  const pending = segment.pendingOffsets
+  const inMemory = floorIndex(pending.length, offset, (i) => pending[i]?.offset ?? 0)
+  const known = pending[inMemory]
+  if (known !== undefined && known.position < segment.writtenBytes) return known.position
+  const entry = floorEntry(await offsetIndexOf(state, segment), segment, offset)
+  if (entry === null) return 0
+  if (await leadsToBatch(state, segment, entry)) return entry.position
+  return floorEntry(await rebuildIndexes(state, segment), segment, offset)?.position ?? 0
+}
+
+/** The same before recovery: nothing is made anew, for the log may still end in torn bytes. */
+export async function startPositionFor(state: LogState, segment: Segment, offset: number): Promise<number> {
+  const raw = (await readFileIfThere(state.context.env.disk, state.path(segment, 'index'))) ?? NOTHING
+  const content = raw.subarray(0, validOffsetEntries(raw, segment.writtenBytes) * OFFSET_ENTRY_BYTES)
+  const entry = floorEntry(content, segment, offset)
+  return entry !== null && (await leadsToBatch(state, segment, entry)) ? entry.position : 0
+}
+
+function floorEntry(content: Buffer, segment: Segment, offset: number): OffsetEntry | null {
+  const count = Math.floor(content.length / OFFSET_ENTRY_BYTES)
+  const i = floorIndex(count, offset, (k) => offsetEntryAt(content, k, segment.baseOffset).offset)
+  return i < 0 ? null : offsetEntryAt(content, i, segment.baseOffset)
+}
+
+/** A batch begins there, of this segment, at or below the entry's offset. */
+async function leadsToBatch(
+  state: LogState,
+  segment: Segment,
+  { offset, position }: { offset: number; position: number },
+): Promise<boolean> {
+  const header = await readHeader(state, segment, position)
+  if (header === null) return false
+  const first = baseOffsetOf(header, 0)
+  return magic(header, 0) === MAGIC_V2 && first >= segment.baseOffset && first <= offset && offset - first <= 0x7fffffff
+}
+
+/** Null when the file does not hold that much. */
+async function readHeader(state: LogState, segment: Segment, position: number): Promise<Buffer | null> {
+  if (position < 0 || position + BATCH_HEADER_BYTES > segment.writtenBytes) return null
+  const lease = await state.context.files.acquire(state.path(segment, 'log'), 'read')
+  try {
+    const header = Buffer.allocUnsafe(BATCH_HEADER_BYTES)
+    return (await lease.file.read(header, position)) < header.length ? null : header
+  } finally {
+    lease.release()
+  }
+}
+
+/**
+ * Counts the entries of the index files that belong to the log as it is: whole, growing, before the end that a start
+ * began to append at. Entries behind them are overwritten by the next ones.
+ */
+export async function settleIndexes(state: LogState, segment: Segment): Promise<void> {
+  const end = segment.unsettled
+  if (end === null) return
+  const { disk } = state.context.env
+  const offsets = (await readFileIfThere(disk, state.path(segment, 'index'))) ?? NOTHING
+  const times = (await readFileIfThere(disk, state.path(segment, 'timeindex'))) ?? NOTHING
+  if (segment.unsettled !== end) return
+  segment.settle({
+    offsets: validOffsetEntries(offsets, end.position),
+    times: validTimeEntries(times, segment.baseOffset, end.offset - 1),
+  })
+}
+
+/** The entries in the file, whole and growing ones only. A closed segment whose file is missing gets a new one. */
+async function offsetIndexOf(state: LogState, segment: Segment): Promise<Buffer> {
+  const path = state.path(segment, 'index')
+  const cached = state.context.indexes.get(path)
+  if (cached !== null) return cached
+  await settleIndexes(state, segment)
+  const raw = await readFileIfThere(state.context.env.disk, path)
+  const isActive = segment === state.active
+  if (raw === null && !isActive && segment.bytes > state.config.indexIntervalBytes)
+    return rebuildIndexes(state, segment)
+  const valid = validOffsetEntries(raw ?? NOTHING, segment.writtenBytes)
+  const count = isActive ? Math.min(valid, segment.offsetEntriesInFile) : valid
+  const content = (raw ?? NOTHING).subarray(0, count * OFFSET_ENTRY_BYTES)
+  state.context.indexes.put(path, content)
+  return content
+}
+
+/**
+ * The last entry of the time index whose timestamp is at most `timestampMs`, checked; null: begin at the segment's
+ * beginning.
+ */
+export async function timeEntryFor(state: LogState, segment: Segment, timestampMs: number): Promise<TimeEntry | null> {
+  const pending = segment.pendingTimes
+  const known = pending[floorIndex(pending.length, timestampMs, (i) => pending[i]?.timestampMs ?? 0)]
+  if (known !== undefined) return known
+  const content = await timeIndexOf(state, segment)
+  const count = content.length / TIME_ENTRY_BYTES
+  const i = floorIndex(count, timestampMs, (k) => timeEntryAt(content, k, segment.baseOffset).timestampMs)
+  return i < 0 ? null : timeEntryAt(content, i, segment.baseOffset)
+}
+
+/** The checked content of the time index file. */
+async function timeIndexOf(state: LogState, segment: Segment): Promise<Buffer> {
+  const path = state.path(segment, 'timeindex')
+  const cached = state.context.indexes.get(path)
+  if (cached !== null) return cached
+  await settleIndexes(state, segment)
+  const raw = (await readFileIfThere(state.context.env.disk, path)) ?? NOTHING
+  const lastInSegment = state.segmentLimit(state.segments.indexOf(segment)) - 1
+  const valid = validTimeEntries(raw, segment.baseOffset, lastInSegment)
+  const isActive = segment === state.active
+  const count = isActive ? Math.min(valid, segment.timeEntriesInFile) : valid
+  if (!(await areTimesTrue(state, segment, raw, count))) {
+    await rebuildIndexes(state, segment)
+    return state.context.indexes.get(path) ?? NOTHING
+  }
+  const content = raw.subarray(0, count * TIME_ENTRY_BYTES)
+  state.context.indexes.put(path, content)
+  return content
+}
+
+/** There is no checksum: the last entry, and one in the middle, must agree with the batches they name. */
+async function areTimesTrue(state: LogState, segment: Segment, content: Buffer, count: number): Promise<boolean> {
+  // A closed segment that holds anything has at least the entry of its end.
+  if (count === 0) return segment === state.active || segment.bytes === 0
+  for (const i of new Set([count - 1, count >>> 1])) {
+    const entry = timeEntryAt(content, i, segment.baseOffset)
+    if (!(await isNewestOfItsBatch(state, segment, entry))) return false
+  }
+  return true
+}
+
+async function isNewestOfItsBatch(state: LogState, segment: Segment, entry: TimeEntry): Promise<boolean> {
+  let position = await positionFor(state, segment, entry.offset)
+  for (;;) {
+    const header = await readHeader(state, segment, position)
+    if (header === null) return false
+    if (lastOffset(header, 0) >= entry.offset) {
+      return baseOffsetOf(header, 0) <= entry.offset && maxTimestamp(header, 0) === entry.timestampMs
+    }
+    const bytes = batchBytes(header, 0)
+    if (bytes < BATCH_HEADER_BYTES) return false
+    position += bytes
+  }
+}
+
+/** The newest timestamp in the segment; looked up once. */
+export async function newestOf(state: LogState, segment: Segment): Promise<TimeEntry> {
+  if (segment.newest !== null) return segment.newest
+  const content = await timeIndexOf(state, segment)
+  const count = content.length / TIME_ENTRY_BYTES
+  segment.newest ??= count === 0 ? NO_TIME : timeEntryAt(content, count - 1, segment.baseOffset)
+  return segment.newest
+}
+
+/**
+ * Makes both indexes of a segment anew by walking over its batches, and returns the offset index. The files are
+ * written as well as possible; the cache holds the result in any case.
+ */
+export async function rebuildIndexes(state: LogState, segment: Segment): Promise<Buffer> {
+  const { context } = state
+  const fresh = new Segment(segment.baseOffset, segment.createdMs)
+  fresh.resetIndexes()
+  const lease = await context.files.acquire(state.path(segment, 'log'), 'read')
+  try {
+    const end = await scanBatches(lease.file, {
+      from: 0,
+      to: segment.writtenBytes,
+      nextOffset: segment.baseOffset,
+      limitOffset: Number.MAX_SAFE_INTEGER,
+      verifyFrom: Number.MAX_SAFE_INTEGER,
+      onBatch: (buffer, at, position) =>
+        fresh.note(buffer, at, position, batchBytes(buffer, at), state.config.indexIntervalBytes),
+    })
+    if (end.damage !== null) throw new CorruptLogError(state.path(segment, 'log'), end.position, end.damage)
+  } finally {
+    lease.release()
+  }
+  fresh.noteTime()
+  const offsets = encodeOffsetEntries(fresh.pendingOffsets, segment.baseOffset)
+  const times = encodeTimeEntries(fresh.pendingTimes, segment.baseOffset)
+  await adopt(state, segment, { offsets, times, fresh })
+  return offsets
+}
+
+async function adopt(
+  state: LogState,
+  segment: Segment,
+  { offsets, times, fresh }: { offsets: Buffer; times: Buffer; fresh: Segment },
+): Promise<void> {
+  const { disk } = state.context.env
+  const { topic, partition } = state.topicPartition
+  state.context.env.log.warn('The indexes of a segment were made anew', { topic, partition, base: segment.baseOffset })
+  if (segment !== state.active && segment.newest === null) segment.newest = fresh.newest
+  for (const [kind, content] of [
+    ['index', offsets],
+    ['timeindex', times],
+  ] as const) {
+    const path = state.path(segment, kind)
+    if (segment !== state.active) {
+      try {
+        const file = await disk.open(path, 'create')
+        await file
+          .truncate(0)
+          .then(() => file.write([content], 0))
+          .finally(() => file.close())
+      } catch {
+        // The content is in the cache; a later start makes the file again.
+      }
+    }
+    state.context.indexes.put(path, content)
+  }
+}

@@ -1,0 +1,76 @@
+import { batchBytes, maxTimestamp, partitionLeaderEpoch } from '../protocol/batch/header.ts'
+import { recordsOf } from '../protocol/batch/records.ts'
+import { readFromFiles } from './log-reader.ts'
+import type { LogState } from './log-state.ts'
+import type { Segment } from './segment.ts'
+import { newestOf, timeEntryFor } from './segment-index.ts'
+import type { ReadResult } from './tail.ts'
+
+export interface TimestampedOffset {
+  readonly offset: number
+  readonly timestampMs: number
+  readonly leaderEpoch: number
+}
+
+const LOOKUP_READ_BYTES = 1024 ** 2
+
+/**
+ * The first record at or beyond the log start, below `limitOffset`, whose timestamp is at least `timestampMs`; exact to
+ * the record. Null when there is none (reliability H18).
+ */
+export async function findByTimestamp(
+  state: LogState,
+  timestampMs: number,
+  limitOffset: number,
+): Promise<TimestampedOffset | null> {
+  for (let i = Math.max(state.segmentIndexOf(state.logStartOffset), 0); i < state.segments.length; i++) {
+    const segment = state.segments[i] as Segment
+    if (segment.bytes === 0 || (await newestOf(state, segment)).timestampMs < timestampMs) continue
+    // Everything up to the entry is older than what is looked for.
+    const entry = await timeEntryFor(state, segment, timestampMs - 1)
+    const from = Math.max(entry === null ? segment.baseOffset : entry.offset, state.logStartOffset)
+    const to = Math.min(state.segmentLimit(i), limitOffset)
+    const found = await firstRecord(state, { from, to }, (recordMs) => recordMs >= timestampMs)
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** The first record with the largest timestamp of the log, or null when it is empty or has no timestamps. */
+export async function findMaxTimestamp(state: LogState): Promise<TimestampedOffset | null> {
+  let best: { timestampMs: number; index: number } | null = null
+  for (let i = 0; i < state.segments.length; i++) {
+    const { timestampMs } = await newestOf(state, state.segments[i] as Segment)
+    if (timestampMs >= 0 && (best === null || timestampMs > best.timestampMs)) best = { timestampMs, index: i }
+  }
+  return best === null ? null : findByTimestamp(state, best.timestampMs, state.endOffset)
+}
+
+/** Whether batches can be left out follows from their largest timestamp, which `accepts` is asked about first. */
+async function firstRecord(
+  state: LogState,
+  { from, to }: { from: number; to: number },
+  accepts: (timestampMs: number) => boolean,
+): Promise<TimestampedOffset | null> {
+  for (let offset = from; offset < to; ) {
+    const result = await read(state, offset, to)
+    for (const buffer of result.buffers) {
+      for (let at = 0; at < buffer.length; at += batchBytes(buffer, at)) {
+        if (!accepts(maxTimestamp(buffer, at))) continue
+        for (const record of recordsOf(buffer, at)) {
+          if (record.offset < state.logStartOffset || !accepts(record.timestampMs)) continue
+          const leaderEpoch = partitionLeaderEpoch(buffer, at)
+          return { offset: record.offset, timestampMs: record.timestampMs, leaderEpoch }
+        }
+      }
+    }
+    if (result.bytes === 0) return null
+    offset = result.endOffset
+  }
+  return null
+}
+
+function read(state: LogState, offset: number, limitOffset: number): ReadResult | Promise<ReadResult> {
+  const limits = { maxBytes: LOOKUP_READ_BYTES, limitOffset, atLeastOneBatch: true }
+  return offset >= state.tail.startOffset ? state.tail.read(offset, limits) : readFromFiles(state, offset, limits)
+}
