@@ -75,15 +75,14 @@ export class CoordinatorRuntime<Rec, Request, Response> {
     this.#drivers.delete(partition)
     this.#ready.delete(driver)
     driver.resign()
+    this.#setAlarm()
   }
 
   close(): void {
     this.#isClosed = true
     for (const partition of [...this.#drivers.keys()]) this.onResign(partition)
     this.#turn?.cancel()
-    this.#alarm?.timer.cancel()
     this.#turn = null
-    this.#alarm = null
   }
 
   /** Partitions that have a shard here, in whatever state. */
@@ -124,11 +123,11 @@ export class CoordinatorRuntime<Rec, Request, Response> {
   #setAlarm(): void {
     let atMs = Number.POSITIVE_INFINITY
     for (const driver of this.#drivers.values()) atMs = Math.min(atMs, driver.nextDeadlineMs())
-    if (atMs === Number.POSITIVE_INFINITY || this.#isClosed) return
-    if (this.#alarm !== null) {
-      if (this.#alarm.atMs <= atMs) return
-      this.#alarm.timer.cancel()
-    }
+    const isNeeded = atMs !== Number.POSITIVE_INFINITY && !this.#isClosed
+    if (isNeeded && this.#alarm !== null && this.#alarm.atMs <= atMs) return
+    this.#alarm?.timer.cancel()
+    this.#alarm = null
+    if (!isNeeded) return
     const delayMs = Math.max(atMs - this.#env.clock.monotonicMs(), 0)
     this.#alarm = { atMs, timer: this.#env.timers.after(delayMs, () => this.#onAlarm()) }
   }
