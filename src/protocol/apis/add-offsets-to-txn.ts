@@ -1,5 +1,9 @@
 import { api, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/**
+ * Tells the coordinator that a transaction will commit offsets of a group. Not needed by producers of the second
+ * transaction version (KIP-890).
+ */
 export const AddOffsetsToTxn = api({
   key: 25,
   name: 'AddOffsetsToTxn',

@@ -28,6 +28,10 @@ const resultsByTransaction = struct({
   topicResults: array(addPartitionsToTxnTopicResult),
 })
 
+/**
+ * Tells the coordinator which partitions a transaction writes to, before they are written to. Up to version 3 it is
+ * sent by producers; from 4 on by brokers, for several transactions at once, to verify or to add (KIP-890).
+ */
 export const AddPartitionsToTxn = api({
   key: 24,
   name: 'AddPartitionsToTxn',

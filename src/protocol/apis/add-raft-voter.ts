@@ -12,6 +12,10 @@ import {
   uuid,
 } from '../schema.ts'
 
+/**
+ * Adds a voter to the quorum (KIP-853); since version 1 the answer can come as soon as the change is written, not
+ * committed (KIP-1186).
+ */
 export const AddRaftVoter = api({
   key: 80,
   name: 'AddRaftVoter',

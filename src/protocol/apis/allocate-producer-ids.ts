@@ -1,5 +1,6 @@
 import { api, int16, int32, int64, type RequestOf, type ResponseOf, struct } from '../schema.ts'
 
+/** A broker gets a block of producer ids from the controller, to hand out on its own (KIP-730). */
 export const AllocateProducerIds = api({
   key: 67,
   name: 'AllocateProducerIds',

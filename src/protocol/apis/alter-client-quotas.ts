@@ -11,6 +11,10 @@ const entryResult = struct({
   entity: array(struct({ entityType: string, entityName: string.nullable() })),
 })
 
+/**
+ * Sets and removes quotas of users, client ids and addresses (KIP-546). A null name is the default entity of its
+ * type.
+ */
 export const AlterClientQuotas = api({
   key: 49,
   name: 'AlterClientQuotas',

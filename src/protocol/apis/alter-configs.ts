@@ -13,6 +13,10 @@ const result = struct({
   resourceName: string,
 })
 
+/**
+ * Replaces the whole set of configs of a resource. Superseded by IncrementalAlterConfigs, since a client that does
+ * not know them all resets what it leaves out.
+ */
 export const AlterConfigs = api({
   key: 33,
   name: 'AlterConfigs',

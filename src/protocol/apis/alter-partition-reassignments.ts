@@ -11,6 +11,10 @@ const partitionResult = struct({
   errorMessage: string.nullable(),
 })
 
+/**
+ * Moves partitions to other replicas, or stops moving them when `replicas` is null (KIP-455). Version 1 can forbid
+ * to change the replication factor (KIP-860).
+ */
 export const AlterPartitionReassignments = api({
   key: 45,
   name: 'AlterPartitionReassignments',

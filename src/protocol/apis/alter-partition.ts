@@ -6,6 +6,7 @@ const partition = struct({
   newIsr: array(int32).until(2),
   newIsrWithEpochs: array(struct({ brokerId: int32, brokerEpoch: int64.default(-1) })).since(3),
   leaderRecoveryState: int8.default(0),
+  // What the change is based on: refused when it is no longer the current one.
   partitionEpoch: int32,
 })
 
@@ -19,6 +20,11 @@ const partitionResult = struct({
   partitionEpoch: int32,
 })
 
+/**
+ * A leader asks the controller to change the set of in-sync replicas (KIP-497): a compare-and-set on the partition
+ * epoch. Version 2 names topics by id, 3 the brokers with their epochs, so that none that restarted meanwhile slips
+ * in (KIP-903).
+ */
 export const AlterPartition = api({
   key: 56,
   name: 'AlterPartition',

@@ -10,6 +10,7 @@ const result = struct({
   partitions: array(struct({ partitionIndex: int32, errorCode: int16 })),
 })
 
+/** Moves replicas to another of the broker's log directories (KIP-113). */
 export const AlterReplicaLogDirs = api({
   key: 34,
   name: 'AlterReplicaLogDirs',

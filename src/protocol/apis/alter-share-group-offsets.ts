@@ -17,6 +17,7 @@ const topicResponse = struct({
   partitions: array(partition),
 })
 
+/** Sets where the share partitions of a group start; the group must be empty (KIP-932). */
 export const AlterShareGroupOffsets = api({
   key: 91,
   name: 'AlterShareGroupOffsets',

@@ -14,6 +14,9 @@ const result = struct({
   errorMessage: string.nullable(),
 })
 
+/**
+ * Sets and deletes SCRAM credentials (KIP-554). What comes is already salted, so that the password does not travel.
+ */
 export const AlterUserScramCredentials = api({
   key: 51,
   name: 'AlterUserScramCredentials',

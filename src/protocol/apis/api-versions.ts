@@ -1,5 +1,11 @@
 import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/**
+ * The first request on every connection: which APIs, in which versions, this server speaks. A client may come with a
+ * version that we do not know; it is answered in version 0 with UNSUPPORTED_VERSION and our ranges (KIP-511).
+ * Version 3 brings the client's name and the cluster's features (KIP-584), 4 features from version 0 (KAFKA-17011),
+ * 5 whom the client believes to talk to (KIP-1242).
+ */
 export const ApiVersions = api({
   key: 18,
   name: 'ApiVersions',
@@ -12,6 +18,7 @@ export const ApiVersions = api({
   request: struct({
     clientSoftwareName: string.since(3).ignorable,
     clientSoftwareVersion: string.since(3).ignorable,
+    // Whom the client believes to talk to; a mismatch is answered with REBOOTSTRAP_REQUIRED.
     clusterId: string.nullable().since(5, { absent: null }).ignorable,
     nodeId: int32.since(5, { absent: -1 }).ignorable,
   }),

@@ -10,6 +10,10 @@ const topicResult = struct({
   partitions: array(struct({ partitionIndex: int32, errorCode: int16 })),
 })
 
+/**
+ * A broker tells the controller in which of its directories replicas lie, so that a failed one is known to have
+ * failed them (KIP-858).
+ */
 export const AssignReplicasToDirs = api({
   key: 73,
   name: 'AssignReplicasToDirs',

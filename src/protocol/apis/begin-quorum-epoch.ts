@@ -14,6 +14,7 @@ const partitionResult = struct({
   leaderEpoch: int32,
 })
 
+/** A new leader of the quorum tells the voters (KIP-595); since version 1 with its endpoints (KIP-853). */
 export const BeginQuorumEpoch = api({
   key: 53,
   name: 'BeginQuorumEpoch',

@@ -1,5 +1,9 @@
 import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, struct, uuid } from '../schema.ts'
 
+/**
+ * A broker says that it lives, how far it has replayed metadata, and what it wants: to be unfenced, to shut down
+ * (KIP-631). Failed directories since version 1 (KIP-858), cordoned ones since 2 (KIP-1066).
+ */
 export const BrokerHeartbeat = api({
   key: 63,
   name: 'BrokerHeartbeat',
@@ -10,6 +14,7 @@ export const BrokerHeartbeat = api({
     brokerId: int32,
     brokerEpoch: int64.default(-1),
     currentMetadataOffset: int64,
+    // Before it has caught up a new broker wants to stay fenced.
     wantFence: bool,
     wantShutDown: bool,
     offlineLogDirs: array(uuid).since(1).tag(0),

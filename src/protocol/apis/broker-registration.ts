@@ -26,6 +26,10 @@ const feature = struct({
   maxSupportedVersion: int16,
 })
 
+/**
+ * A broker announces itself to the controller when it starts, and gets its epoch (KIP-631). Version 2 brings its log
+ * directories (KIP-858), 3 the epoch of its last clean shutdown (KIP-966), 4 features from version 0.
+ */
 export const BrokerRegistration = api({
   key: 62,
   name: 'BrokerRegistration',

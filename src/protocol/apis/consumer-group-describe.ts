@@ -48,6 +48,7 @@ const group = struct({
   authorizedOperations: int32.default(-0x80000000),
 })
 
+/** State and members of consumer groups, with what they have and what they should get (KIP-848). */
 export const ConsumerGroupDescribe = api({
   key: 69,
   name: 'ConsumerGroupDescribe',

@@ -5,6 +5,11 @@ const topicPartition = struct({
   partitions: array(int32),
 })
 
+/**
+ * The one request of a member of a consumer group (KIP-848): join, stay, leave and be assigned, all by heartbeat.
+ * Member epoch 0 joins, -1 leaves, -2 leaves for a while as a static member. Null or -1 fields did not change since
+ * the last one. Since version 1 a group can subscribe by a pattern, and the client chooses its member id (KIP-1082).
+ */
 export const ConsumerGroupHeartbeat = api({
   key: 68,
   name: 'ConsumerGroupHeartbeat',

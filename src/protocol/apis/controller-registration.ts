@@ -25,6 +25,7 @@ const feature = struct({
   maxSupportedVersion: int16,
 })
 
+/** A controller announces its endpoints and features to the active one (KIP-919). */
 export const ControllerRegistration = api({
   key: 70,
   name: 'ControllerRegistration',

@@ -10,6 +10,7 @@ const creation = struct({
   permissionType: int8,
 })
 
+/** Adds access rules; prefixed patterns since version 1 (KIP-290). */
 export const CreateAcls = api({
   key: 30,
   name: 'CreateAcls',

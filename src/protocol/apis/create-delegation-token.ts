@@ -1,5 +1,9 @@
 import { api, array, bytes, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/**
+ * Makes a token by which clients can authenticate without the principal's own credentials (KIP-48); since version 3
+ * for another owner (KIP-373).
+ */
 export const CreateDelegationToken = api({
   key: 38,
   name: 'CreateDelegationToken',

@@ -12,6 +12,7 @@ const result = struct({
   errorMessage: string.nullable().default(null),
 })
 
+/** Adds partitions to topics; `count` is the new total. Keys map to other partitions afterwards. */
 export const CreatePartitions = api({
   key: 37,
   name: 'CreatePartitions',

@@ -14,8 +14,11 @@ import {
 
 const topic = struct({
   name: string,
+  // -1: the broker's default.
   numPartitions: int32,
+  // -1: the broker's default.
   replicationFactor: int16,
+  // When given, the two numbers above must be -1.
   assignments: array(struct({ partitionIndex: int32, brokerIds: array(int32) })),
   configs: array(struct({ name: string, value: string.nullable() })),
 })
@@ -33,12 +36,18 @@ const topicResult = struct({
   topicId: uuid.since(7).ignorable,
   errorCode: int16,
   errorMessage: string.nullable(),
+  // Set when the client may not see the configs.
   topicConfigErrorCode: int16.since(5).tag(0).ignorable,
   numPartitions: int32.since(5, { absent: -1 }).ignorable,
   replicationFactor: int16.since(5, { absent: -1 }).ignorable,
   configs: array(config).nullable().since(5).ignorable,
 })
 
+/**
+ * Creates topics, by number of partitions and replication factor or by an assignment of replicas. Since version 4
+ * both may be -1, the broker's defaults (KIP-464); since 5 the answer tells the configs (KIP-525), since 7 the topic
+ * id.
+ */
 export const CreateTopics = api({
   key: 19,
   name: 'CreateTopics',

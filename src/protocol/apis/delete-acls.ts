@@ -28,6 +28,7 @@ const filterResult = struct({
   matchingAcls: array(matchingAcl),
 })
 
+/** Deletes the access rules that match filters, and tells which those were. */
 export const DeleteAcls = api({
   key: 31,
   name: 'DeleteAcls',

@@ -6,6 +6,7 @@ const result = struct({
   errorMessage: string.nullable().since(3, { absent: null }).ignorable,
 })
 
+/** Deletes groups that have no members, with their offsets (KIP-229). Version 3 says why one could not be deleted. */
 export const DeleteGroups = api({
   key: 42,
   name: 'DeleteGroups',

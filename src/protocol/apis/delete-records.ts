@@ -10,6 +10,7 @@ const topicResult = struct({
   partitions: array(struct({ partitionIndex: int32, lowWatermark: int64, errorCode: int16 })),
 })
 
+/** Raises the start of partitions: everything before the offset is gone. Offset -1 means the high watermark. */
 export const DeleteRecords = api({
   key: 21,
   name: 'DeleteRecords',

@@ -7,6 +7,7 @@ const topicResponse = struct({
   errorMessage: string.nullable().default(null),
 })
 
+/** Forgets topics of a share group; the group must be empty (KIP-932). */
 export const DeleteShareGroupOffsets = api({
   key: 92,
   name: 'DeleteShareGroupOffsets',

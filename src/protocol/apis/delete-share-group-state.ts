@@ -11,6 +11,7 @@ const partition = struct({
   errorMessage: string.nullable().default(null),
 })
 
+/** The group coordinator deletes the state of share partitions (KIP-932). */
 export const DeleteShareGroupState = api({
   key: 86,
   name: 'DeleteShareGroupState',

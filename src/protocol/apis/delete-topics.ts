@@ -7,6 +7,10 @@ const result = struct({
   errorMessage: string.nullable().since(5, { absent: null }).ignorable,
 })
 
+/**
+ * Deletes topics, since version 6 by id as well as by name (KIP-516); there a name that is not known comes back as
+ * null.
+ */
 export const DeleteTopics = api({
   key: 20,
   name: 'DeleteTopics',

@@ -14,6 +14,9 @@ const resource = struct({
   acls: array(acl),
 })
 
+/**
+ * The access rules that match a filter; null in a filter matches all. Prefixed patterns since version 1 (KIP-290).
+ */
 export const DescribeAcls = api({
   key: 29,
   name: 'DescribeAcls',

@@ -23,6 +23,7 @@ const entry = struct({
   values: array(struct({ key: string, value: float64 })),
 })
 
+/** The quotas of the entities that match (KIP-546). Match types: 0 this name, 1 the default entity, 2 any name. */
 export const DescribeClientQuotas = api({
   key: 48,
   name: 'DescribeClientQuotas',

@@ -8,6 +8,10 @@ const broker = struct({
   isFenced: bool.since(2),
 })
 
+/**
+ * The brokers and the controller of the cluster (KIP-700); with endpoint type 2 the controllers (1, KIP-919). Since
+ * version 2 fenced brokers on demand (KIP-1073).
+ */
 export const DescribeCluster = api({
   key: 60,
   name: 'DescribeCluster',

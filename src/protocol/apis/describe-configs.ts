@@ -25,6 +25,10 @@ const result = struct({
   configs: array(configEntry),
 })
 
+/**
+ * The configs of topics (2), brokers (4), broker loggers (8), client metrics (16) and groups (32): value, source,
+ * default or not. Synonyms since version 1 (KIP-226), type and documentation since 3 (KIP-569).
+ */
 export const DescribeConfigs = api({
   key: 32,
   name: 'DescribeConfigs',

@@ -13,6 +13,7 @@ const token = struct({
   renewers: array(struct({ principalType: string, principalName: string })),
 })
 
+/** The delegation tokens of some or all (null) owners (KIP-48). */
 export const DescribeDelegationToken = api({
   key: 41,
   name: 'DescribeDelegationToken',

@@ -20,6 +20,10 @@ const group = struct({
   authorizedOperations: int32.since(3, { absent: -0x80000000 }),
 })
 
+/**
+ * State and members of classic groups. Metadata and assignment are the members' own blobs, for consumers those of
+ * `consumer-protocol.ts`. Version 6 answers GROUP_ID_NOT_FOUND with a message instead of a dead group (KIP-1043).
+ */
 export const DescribeGroups = api({
   key: 15,
   name: 'DescribeGroups',

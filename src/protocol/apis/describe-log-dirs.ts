@@ -16,6 +16,10 @@ const result = struct({
   isCordoned: bool.since(5).ignorable,
 })
 
+/**
+ * The log directories of a broker with the size of each replica. Version 4 brings the disk's total and free bytes
+ * (KIP-827), 5 says which take no new replicas (KIP-1066).
+ */
 export const DescribeLogDirs = api({
   key: 35,
   name: 'DescribeLogDirs',

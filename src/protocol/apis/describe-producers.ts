@@ -16,6 +16,7 @@ const partition = struct({
   activeProducers: array(activeProducer),
 })
 
+/** The producers that partitions know, with their open transactions (KIP-664). */
 export const DescribeProducers = api({
   key: 61,
   name: 'DescribeProducers',

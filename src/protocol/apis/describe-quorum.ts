@@ -41,6 +41,10 @@ const node = struct({
   listeners: array(struct({ name: string, host: string, port: uint16 })),
 })
 
+/**
+ * Leader, voters and observers of the quorum with how far each has got (KIP-595, KIP-836); directories and endpoints
+ * since version 2 (KIP-853).
+ */
 export const DescribeQuorum = api({
   key: 55,
   name: 'DescribeQuorum',

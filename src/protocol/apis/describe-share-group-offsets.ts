@@ -27,6 +27,7 @@ const groupResult = struct({
   errorMessage: string.nullable().default(null),
 })
 
+/** Where the share partitions of groups start (KIP-932), since version 1 with their lag (KIP-1226). */
 export const DescribeShareGroupOffsets = api({
   key: 90,
   name: 'DescribeShareGroupOffsets',

@@ -21,6 +21,7 @@ const topic = struct({
   topicAuthorizedOperations: int32.default(-0x80000000),
 })
 
+/** Topics page by page, with eligible leader replicas (KIP-966). A partition limit and a cursor bound the answer. */
 export const DescribeTopicPartitions = api({
   key: 75,
   name: 'DescribeTopicPartitions',

@@ -11,6 +11,7 @@ const transactionState = struct({
   topics: array(struct({ topic: string, partitions: array(int32) })),
 })
 
+/** State, producer and partitions of transactions (KIP-664). */
 export const DescribeTransactions = api({
   key: 65,
   name: 'DescribeTransactions',

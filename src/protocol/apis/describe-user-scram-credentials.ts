@@ -7,6 +7,10 @@ const result = struct({
   credentialInfos: array(struct({ mechanism: int8, iterations: int32 })),
 })
 
+/**
+ * Which SCRAM mechanisms, with how many iterations, users have credentials for (KIP-554). Never the credentials
+ * themselves.
+ */
 export const DescribeUserScramCredentials = api({
   key: 50,
   name: 'DescribeUserScramCredentials',

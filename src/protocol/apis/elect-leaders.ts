@@ -6,6 +6,10 @@ const partitionResult = struct({
   errorMessage: string.nullable(),
 })
 
+/**
+ * Elects the preferred replicas as leaders (0), or any replica where no in-sync one is left (1, unclean, since
+ * version 1, KIP-460).
+ */
 export const ElectLeaders = api({
   key: 43,
   name: 'ElectLeaders',

@@ -15,6 +15,7 @@ const partitionResult = struct({
   leaderEpoch: int32,
 })
 
+/** A leader of the quorum resigns and names who should stand next, in order (KIP-595). */
 export const EndQuorumEpoch = api({
   key: 54,
   name: 'EndQuorumEpoch',

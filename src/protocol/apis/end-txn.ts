@@ -1,5 +1,9 @@
 import { api, bool, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/**
+ * Commits or aborts a transaction. Since version 5 the answer brings a new epoch, so that nothing late can land in
+ * the next one (KIP-890).
+ */
 export const EndTxn = api({
   key: 26,
   name: 'EndTxn',

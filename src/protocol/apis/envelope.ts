@@ -1,5 +1,9 @@
 import { api, bytes, int16, type RequestOf, type ResponseOf, struct } from '../schema.ts'
 
+/**
+ * A broker passes a client's request on to the active controller, whole, with the principal it authenticated
+ * (KIP-590). The inner request and response begin with their own headers and have no size prefix.
+ */
 export const Envelope = api({
   key: 58,
   name: 'Envelope',

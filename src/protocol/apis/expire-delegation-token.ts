@@ -1,5 +1,6 @@
 import { api, bytes, int16, int32, int64, type RequestOf, type ResponseOf, struct } from '../schema.ts'
 
+/** Ends a delegation token at once or at a given time (KIP-48). */
 export const ExpireDelegationToken = api({
   key: 40,
   name: 'ExpireDelegationToken',

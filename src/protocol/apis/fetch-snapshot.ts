@@ -31,6 +31,7 @@ const partitionResult = struct({
   unalignedRecords: records,
 })
 
+/** Reads a snapshot of the metadata log in chunks (KIP-630). A chunk is not cut at batches: hence "unaligned". */
 export const FetchSnapshot = api({
   key: 59,
   name: 'FetchSnapshot',

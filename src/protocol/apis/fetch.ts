@@ -22,7 +22,9 @@ const replicaState = struct({
 const partition = struct({
   partition: int32,
   currentLeaderEpoch: int32.since(9, { absent: -1 }).ignorable,
+  // For a follower also what it holds up to.
   fetchOffset: int64,
+  // The epoch of the follower's last record, to find out whether it diverged.
   lastFetchedEpoch: int32.since(12, { absent: -1 }),
   logStartOffset: int64.since(5, { absent: -1 }).ignorable,
   partitionMaxBytes: int32,
@@ -48,16 +50,20 @@ const partitionResponse = struct({
   highWatermark: int64,
   lastStableOffset: int64.default(-1),
   logStartOffset: int64.since(5, { absent: -1 }).ignorable,
+  // Set when the follower's log is not a prefix of the leader's.
   divergingEpoch: struct({ epoch: int32.default(-1), endOffset: int64.default(-1) })
     .since(12)
     .tag(0),
   currentLeader: struct({ leaderId: int32.default(-1), leaderEpoch: int32.default(-1) })
     .since(12)
     .tag(1),
+  // Set when the follower must load a snapshot first (metadata log).
   snapshotId: struct({ endOffset: int64.default(-1), epoch: int32.default(-1) })
     .since(12)
     .tag(2),
+  // Null unless read committed was asked for.
   abortedTransactions: array(struct({ producerId: int64, firstOffset: int64 })).nullable(),
+  // Where the consumer should fetch instead (KIP-392).
   preferredReadReplica: int32.since(11, { absent: -1 }),
   records: records.nullable(),
 })
@@ -75,6 +81,13 @@ const nodeEndpoint = struct({
   rack: string.nullable().default(null),
 })
 
+/**
+ * Reads record batches: what consumers and following replicas do, all in one request. Sessions (7, KIP-227) leave
+ * out what did not change since the last request; 11 brings the client's rack (KIP-392), 12 the epoch that tells a
+ * diverged follower where to cut (KIP-595), 13 topic ids (KIP-516), 15 the follower's epoch (KIP-903), 16 the new
+ * leader in a refusal (KIP-951), 17 the directory of the replica (KIP-853), 18 the follower's high watermark
+ * (KIP-1166). Also how the metadata log spreads: the controllers' and brokers' replicas of it fetch in the same way.
+ */
 export const Fetch = api({
   key: 1,
   name: 'Fetch',
@@ -83,13 +96,16 @@ export const Fetch = api({
   listeners: ['broker', 'controller'],
   request: struct({
     clusterId: string.nullable().since(12, { absent: null }).tag(0).ignorable,
+    // -1 for a consumer; later versions have it in `replicaState`.
     replicaId: int32.until(14).default(-1),
     replicaState: replicaState.since(15).tag(1),
     maxWaitMs: int32,
     minBytes: int32,
     maxBytes: int32.default(0x7fffffff),
+    // 0 read uncommitted, 1 read committed.
     isolationLevel: int8.default(0),
     sessionId: int32.since(7).ignorable,
+    // -1: no session; 0: begin one; else the next epoch of `sessionId`.
     sessionEpoch: int32.since(7, { absent: -1 }).ignorable,
     topics: array(topic),
     forgottenTopicsData: array(forgottenTopic).since(7),

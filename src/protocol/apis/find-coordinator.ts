@@ -9,6 +9,11 @@ const coordinator = struct({
   errorMessage: string.nullable(),
 })
 
+/**
+ * Which broker coordinates a group (key type 0), a transactional id (1) or a share partition (2, since version 6,
+ * KIP-932). Version 4 asks for several keys at once (KIP-699); one key and one answer stand in fields of their own
+ * before.
+ */
 export const FindCoordinator = api({
   key: 10,
   name: 'FindCoordinator',
@@ -17,6 +22,7 @@ export const FindCoordinator = api({
   listeners: ['broker'],
   request: struct({
     key: string.until(3),
+    // 0 group, 1 transactional id, 2 share partition.
     keyType: int8.since(1),
     coordinatorKeys: array(string).since(4),
   }),

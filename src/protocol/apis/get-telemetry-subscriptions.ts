@@ -12,6 +12,7 @@ import {
   uuid,
 } from '../schema.ts'
 
+/** A client asks which of its metrics the cluster wants, and how often (KIP-714). */
 export const GetTelemetrySubscriptions = api({
   key: 71,
   name: 'GetTelemetrySubscriptions',

@@ -1,5 +1,6 @@
 import { api, int16, int32, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/** A member of a classic group says that it lives, and learns of a rebalance by REBALANCE_IN_PROGRESS. */
 export const Heartbeat = api({
   key: 12,
   name: 'Heartbeat',

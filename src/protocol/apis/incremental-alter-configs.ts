@@ -19,6 +19,10 @@ const result = struct({
   resourceName: string,
 })
 
+/**
+ * Changes single configs of resources and leaves the others alone (KIP-339): 0 set, 1 delete, 2 append to a list, 3
+ * subtract from it.
+ */
 export const IncrementalAlterConfigs = api({
   key: 44,
   name: 'IncrementalAlterConfigs',

@@ -11,6 +11,7 @@ const partition = struct({
   errorMessage: string.nullable().default(null),
 })
 
+/** The group coordinator makes the share coordinator start the state of share partitions (KIP-932). */
 export const InitializeShareGroupState = api({
   key: 83,
   name: 'InitializeShareGroupState',

@@ -6,6 +6,11 @@ const member = struct({
   metadata: bytes,
 })
 
+/**
+ * A member of a classic group joins a rebalance, and is answered when all have joined; the leader's answer lists the
+ * members. Since version 4 a new member is first sent back with an id (KIP-394); 5 brings static members (KIP-345),
+ * 8 a reason (KIP-800), 9 tells a leader that it need not assign anew (KIP-814).
+ */
 export const JoinGroup = api({
   key: 11,
   name: 'JoinGroup',
@@ -16,6 +21,7 @@ export const JoinGroup = api({
     groupId: string,
     sessionTimeoutMs: int32,
     rebalanceTimeoutMs: int32.since(1, { absent: -1 }).ignorable,
+    // Empty at first.
     memberId: string,
     groupInstanceId: string.nullable().since(5, { absent: null }),
     protocolType: string,
@@ -31,6 +37,7 @@ export const JoinGroup = api({
     leader: string,
     skipAssignment: bool.since(9),
     memberId: string,
+    // Only the leader gets them.
     members: array(member),
   }),
 })

@@ -12,6 +12,10 @@ const memberResult = struct({
   errorCode: int16,
 })
 
+/**
+ * Members leave a classic group at once instead of by timeout. Since version 3 an admin can remove several
+ * (KIP-345), since 5 with a reason (KIP-800).
+ */
 export const LeaveGroup = api({
   key: 13,
   name: 'LeaveGroup',

@@ -5,6 +5,7 @@ const configResource = struct({
   resourceType: int8.since(1, { absent: 16 }).ignorable,
 })
 
+/** The names of resources that have configs (KIP-1142). Version 0 lists client metrics only (KIP-1000). */
 export const ListConfigResources = api({
   key: 74,
   name: 'ListConfigResources',

@@ -7,6 +7,10 @@ const group = struct({
   groupType: string.since(5).ignorable,
 })
 
+/**
+ * The groups this broker coordinates. Can be narrowed by state since version 4 (KIP-518) and by type since 5
+ * (KIP-848).
+ */
 export const ListGroups = api({
   key: 16,
   name: 'ListGroups',

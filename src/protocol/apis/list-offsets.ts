@@ -14,6 +14,11 @@ const partitionResult = struct({
   leaderEpoch: int32.since(4, { absent: -1 }),
 })
 
+/**
+ * Finds offsets by time. Besides a real timestamp there are -1 latest, -2 earliest, -3 that of the largest timestamp
+ * (7, KIP-734), -4 earliest local (8, KIP-405), -5 latest tiered (9, KIP-1005), -6 earliest not yet tiered (11,
+ * KIP-1023). Version 10 brings a time limit for remote reads (KIP-1075).
+ */
 export const ListOffsets = api({
   key: 2,
   name: 'ListOffsets',

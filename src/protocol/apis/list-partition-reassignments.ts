@@ -7,6 +7,7 @@ const partition = struct({
   removingReplicas: array(int32),
 })
 
+/** The partitions that are being moved (KIP-455). */
 export const ListPartitionReassignments = api({
   key: 46,
   name: 'ListPartitionReassignments',

@@ -6,6 +6,10 @@ const transactionState = struct({
   transactionState: string,
 })
 
+/**
+ * The transactions of a coordinator, narrowed by state and producer (KIP-664), duration (1, KIP-994) and a pattern
+ * of the id (2, KIP-1152).
+ */
 export const ListTransactions = api({
   key: 66,
   name: 'ListTransactions',

@@ -19,6 +19,11 @@ const topicResult = struct({
   partitions: array(struct({ partitionIndex: int32, errorCode: int16 })),
 })
 
+/**
+ * How far a group has read a partition. Version 1 of the value was written for clients that set their own expiry and
+ * still is for them; the time of expiry is otherwise counted from when the group became empty (KIP-211). Version 4
+ * brings the topic id.
+ */
 export const OffsetCommit = api({
   key: 8,
   name: 'OffsetCommit',
@@ -30,6 +35,7 @@ export const OffsetCommit = api({
     generationIdOrMemberEpoch: int32.default(-1),
     memberId: string,
     groupInstanceId: string.nullable().since(7, { absent: null }),
+    // -1: the broker's offsets.retention.minutes.
     retentionTimeMs: int64.until(4).default(-1).ignorable,
     topics: array(topic),
   }),

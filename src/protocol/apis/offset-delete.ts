@@ -10,6 +10,7 @@ const topicResult = struct({
   partitions: array(struct({ partitionIndex: int32, errorCode: int16 })),
 })
 
+/** Forgets a group's offsets of topics that it is not subscribed to (KIP-496). Never flexible. */
 export const OffsetDelete = api({
   key: 47,
   name: 'OffsetDelete',

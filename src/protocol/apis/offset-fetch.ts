@@ -53,6 +53,10 @@ const groupResult = struct({
   errorCode: int16.default(0),
 })
 
+/**
+ * Asks how far a group has read. Version 2 allows "all topics" (null), 7 waits for open transactions (KIP-447), 8
+ * asks for several groups at once (KIP-709), 9 brings the member epoch (KIP-848), 10 topic ids.
+ */
 export const OffsetFetch = api({
   key: 9,
   name: 'OffsetFetch',

@@ -13,6 +13,10 @@ const partitionResult = struct({
   endOffset: int64.default(-1),
 })
 
+/**
+ * Where a leader epoch ended in the leader's log: by this a consumer or follower finds out whether its own log
+ * diverged (KIP-101, KIP-320).
+ */
 export const OffsetForLeaderEpoch = api({
   key: 23,
   name: 'OffsetForLeaderEpoch',

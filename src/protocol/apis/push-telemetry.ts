@@ -1,5 +1,6 @@
 import { api, bool, bytes, int16, int32, int8, type RequestOf, type ResponseOf, struct, uuid } from '../schema.ts'
 
+/** A client pushes its metrics, in OTLP, as subscribed (KIP-714). */
 export const PushTelemetry = api({
   key: 72,
   name: 'PushTelemetry',

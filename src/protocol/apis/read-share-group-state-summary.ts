@@ -15,6 +15,7 @@ const partition = struct({
   deliveryCompleteCount: int32.since(1, { absent: -1 }).ignorable,
 })
 
+/** Where share partitions start, without their batches (KIP-932); used for describing a group and its lag. */
 export const ReadShareGroupStateSummary = api({
   key: 87,
   name: 'ReadShareGroupStateSummary',

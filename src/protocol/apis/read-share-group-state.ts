@@ -33,6 +33,7 @@ const partition = struct({
   stateBatches: array(stateBatch),
 })
 
+/** The leader of a share partition loads its state from the share coordinator, fencing older leaders (KIP-932). */
 export const ReadShareGroupState = api({
   key: 84,
   name: 'ReadShareGroupState',

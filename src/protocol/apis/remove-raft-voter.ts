@@ -1,5 +1,6 @@
 import { api, int16, int32, type RequestOf, type ResponseOf, string, struct, uuid } from '../schema.ts'
 
+/** Removes a voter from the quorum (KIP-853). */
 export const RemoveRaftVoter = api({
   key: 81,
   name: 'RemoveRaftVoter',

@@ -1,5 +1,6 @@
 import { api, bytes, int16, int32, int64, type RequestOf, type ResponseOf, struct } from '../schema.ts'
 
+/** Moves the expiry of a delegation token, up to its maximum lifetime (KIP-48). */
 export const RenewDelegationToken = api({
   key: 39,
   name: 'RenewDelegationToken',

@@ -1,5 +1,9 @@
 import { api, bytes, int16, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/**
+ * One step of the SASL exchange. Since version 1 the answer says after how many milliseconds to authenticate again
+ * (KIP-368).
+ */
 export const SaslAuthenticate = api({
   key: 36,
   name: 'SaslAuthenticate',

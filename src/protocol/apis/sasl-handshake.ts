@@ -1,5 +1,9 @@
 import { api, array, int16, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/**
+ * Chooses the SASL mechanism of the connection. Since version 1 the tokens that follow are SaslAuthenticate requests
+ * (KIP-152), not raw frames.
+ */
 export const SaslHandshake = api({
   key: 17,
   name: 'SaslHandshake',

@@ -38,6 +38,10 @@ const nodeEndpoint = struct({
   rack: string.nullable().default(null),
 })
 
+/**
+ * Says what became of acquired records: 0 gap, 1 accept, 2 release, 3 reject (KIP-932), 4 renew the lock (2,
+ * KIP-1222).
+ */
 export const ShareAcknowledge = api({
   key: 79,
   name: 'ShareAcknowledge',

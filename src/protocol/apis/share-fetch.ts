@@ -43,6 +43,10 @@ const nodeEndpoint = struct({
   rack: string.nullable().default(null),
 })
 
+/**
+ * Acquires records for a share consumer, and acknowledges those of the last fetch on the way (KIP-932). Version 2
+ * can acquire by batch or by record (KIP-1206) and renew the locks (KIP-1222).
+ */
 export const ShareFetch = api({
   key: 78,
   name: 'ShareFetch',

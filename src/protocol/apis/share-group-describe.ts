@@ -32,6 +32,7 @@ const group = struct({
   authorizedOperations: int32.default(-0x80000000),
 })
 
+/** State and members of share groups (KIP-932). */
 export const ShareGroupDescribe = api({
   key: 77,
   name: 'ShareGroupDescribe',

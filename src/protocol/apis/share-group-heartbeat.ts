@@ -5,6 +5,10 @@ const topicPartition = struct({
   partitions: array(int32),
 })
 
+/**
+ * The heartbeat of a member of a share group (KIP-932); works as ConsumerGroupHeartbeat, but nothing is revoked
+ * before it is given to others.
+ */
 export const ShareGroupHeartbeat = api({
   key: 76,
   name: 'ShareGroupHeartbeat',

@@ -117,6 +117,7 @@ const group = struct({
   assignorName: string.nullable().since(1, { absent: null }).ignorable,
 })
 
+/** State, topology and members of streams groups (KIP-1071). */
 export const StreamsGroupDescribe = api({
   key: 89,
   name: 'StreamsGroupDescribe',

@@ -73,6 +73,9 @@ const partitionsByUserEndpoint = struct({
   standbyPartitions: array(topicPartition),
 })
 
+/**
+ * The heartbeat of a Kafka Streams client (KIP-1071): brings the topology, tells its tasks, and gets its assignment.
+ */
 export const StreamsGroupHeartbeat = api({
   key: 88,
   name: 'StreamsGroupHeartbeat',

@@ -24,6 +24,7 @@ const topologyDescription = struct({
   globalStores: array(topologyDescriptionGlobalStore),
 })
 
+/** A Kafka Streams client stores a description of its topology for people to look at (KIP-1331). */
 export const StreamsGroupTopologyDescriptionUpdate = api({
   key: 93,
   name: 'StreamsGroupTopologyDescriptionUpdate',

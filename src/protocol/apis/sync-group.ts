@@ -1,5 +1,6 @@
 import { api, array, bytes, int16, int32, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/** The second half of a classic rebalance: the leader hands in everyone's assignment, each member gets its own. */
 export const SyncGroup = api({
   key: 14,
   name: 'SyncGroup',

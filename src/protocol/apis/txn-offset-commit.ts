@@ -19,6 +19,10 @@ const topicResult = struct({
   partitions: array(struct({ partitionIndex: int32, errorCode: int16 })),
 })
 
+/**
+ * Commits a group's offsets as part of a transaction: pending until its marker comes. Version 3 fences by the member
+ * (KIP-447), 5 needs no AddOffsetsToTxn before (KIP-890), 6 brings topic ids.
+ */
 export const TxnOffsetCommit = api({
   key: 28,
   name: 'TxnOffsetCommit',

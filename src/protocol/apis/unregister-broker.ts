@@ -1,5 +1,6 @@
 import { api, int16, int32, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/** Removes a broker that will not come back from the cluster (KIP-631). */
 export const UnregisterBroker = api({
   key: 64,
   name: 'UnregisterBroker',

@@ -1,5 +1,6 @@
 import { api, int16, int32, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
+/** Removes a controller that will not come back from the cluster (KIP-1312). */
 export const UnregisterController = api({
   key: 94,
   name: 'UnregisterController',

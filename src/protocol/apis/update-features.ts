@@ -13,6 +13,10 @@ const result = struct({
   errorMessage: string.nullable(),
 })
 
+/**
+ * Raises or lowers the finalized level of features, such as metadata.version (KIP-584); results per feature up to
+ * version 1 only.
+ */
 export const UpdateFeatures = api({
   key: 57,
   name: 'UpdateFeatures',

@@ -7,6 +7,7 @@ const currentLeader = struct({
   port: int32,
 })
 
+/** A voter tells the leader its endpoints and which kraft.version it knows (KIP-853). */
 export const UpdateRaftVoter = api({
   key: 82,
   name: 'UpdateRaftVoter',

@@ -32,6 +32,10 @@ const partitionResult = struct({
   voteGranted: bool,
 })
 
+/**
+ * A candidate asks a voter for its vote (KIP-595). Version 1 names voters with their directories (KIP-853), 2 asks
+ * without raising the epoch first: pre-vote (KIP-996).
+ */
 export const Vote = api({
   key: 52,
   name: 'Vote',

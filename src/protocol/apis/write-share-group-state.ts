@@ -34,6 +34,7 @@ const partitionResult = struct({
   errorMessage: string.nullable().default(null),
 })
 
+/** The leader of a share partition stores what changed in its state (KIP-932). */
 export const WriteShareGroupState = api({
   key: 85,
   name: 'WriteShareGroupState',

@@ -26,6 +26,10 @@ const topic = struct({
   partitions: array(struct({ partitionIndex: int32, errorCode: int16 })),
 })
 
+/**
+ * The coordinator tells the leaders to end transactions in their partitions, by a control batch each. Version 2 says
+ * by which transaction version the epoch is to be checked (KIP-1228).
+ */
 export const WriteTxnMarkers = api({
   key: 27,
   name: 'WriteTxnMarkers',

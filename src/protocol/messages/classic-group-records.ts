@@ -11,6 +11,10 @@ const memberMetadata = struct({
   assignment: bytes,
 })
 
+/**
+ * A classic group after each completed rebalance: generation, leader, members with their subscriptions and
+ * assignments. No members means that the group is empty but its offsets stay.
+ */
 export const GroupMetadataRecord = coordinatorRecord({
   id: 2,
   name: 'GroupMetadata',

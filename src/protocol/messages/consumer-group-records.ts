@@ -1,5 +1,6 @@
 import { array, bigint64, bytes, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
 
+/** A consumer group and its epoch (KIP-848); the hash tells whether subscribed topics changed (KIP-1101). */
 export const ConsumerGroupMetadataRecord = coordinatorRecord({
   id: 3,
   name: 'ConsumerGroupMetadata',
@@ -19,6 +20,10 @@ const topic = struct({
   partitionMetadata: array(struct({ partition: int32, racks: array(string) })),
 })
 
+/**
+ * The subscribed topics of a group as it last saw them. Replaced by the hash in ConsumerGroupMetadata: now only
+ * read, and deleted.
+ */
 export const ConsumerGroupPartitionMetadataRecord = coordinatorRecord({
   id: 4,
   name: 'ConsumerGroupPartitionMetadata',
@@ -35,6 +40,7 @@ const classicMemberMetadata = struct({
   supportedProtocols: array(struct({ name: string, metadata: bytes })),
 })
 
+/** What a member of a consumer group says about itself. */
 export const ConsumerGroupMemberMetadataRecord = coordinatorRecord({
   id: 5,
   name: 'ConsumerGroupMemberMetadata',
@@ -50,10 +56,12 @@ export const ConsumerGroupMemberMetadataRecord = coordinatorRecord({
     subscribedTopicRegex: string.nullable(),
     rebalanceTimeoutMs: int32.default(-1),
     serverAssignor: string.nullable(),
+    // Set for a member that still speaks the classic protocol. Without one say null: the default is an empty structure.
     classicMemberMetadata: classicMemberMetadata.nullable().tag(0),
   }),
 })
 
+/** The epoch for which the target assignment of a consumer group was computed. */
 export const ConsumerGroupTargetAssignmentMetadataRecord = coordinatorRecord({
   id: 6,
   name: 'ConsumerGroupTargetAssignmentMetadata',
@@ -66,6 +74,7 @@ export const ConsumerGroupTargetAssignmentMetadataRecord = coordinatorRecord({
   }),
 })
 
+/** What a member of a consumer group should get. */
 export const ConsumerGroupTargetAssignmentMemberRecord = coordinatorRecord({
   id: 7,
   name: 'ConsumerGroupTargetAssignmentMember',
@@ -83,6 +92,7 @@ const topicPartition = struct({
   assignmentEpochs: array(int32).nullable().tag(0),
 })
 
+/** What a member of a consumer group has, and what it must give back first. */
 export const ConsumerGroupCurrentMemberAssignmentRecord = coordinatorRecord({
   id: 8,
   name: 'ConsumerGroupCurrentMemberAssignment',
@@ -98,6 +108,7 @@ export const ConsumerGroupCurrentMemberAssignmentRecord = coordinatorRecord({
   }),
 })
 
+/** The topics that a group's pattern matched when it was last resolved. */
 export const ConsumerGroupRegularExpressionRecord = coordinatorRecord({
   id: 16,
   name: 'ConsumerGroupRegularExpression',

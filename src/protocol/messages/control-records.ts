@@ -1,5 +1,9 @@
 import { array, int16, int32, int64, message, string, struct, uint16, uuid } from '../schema.ts'
 
+/**
+ * The key of a record in a control batch: 0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer,
+ * 5 kraft version, 6 voters. The values are the messages below.
+ */
 export const ControlRecordTypeSchema = message({
   name: 'ControlRecordTypeSchema',
   versions: [0, 0],
@@ -8,6 +12,10 @@ export const ControlRecordTypeSchema = message({
   }),
 })
 
+/**
+ * Ends a producer's transaction in a partition; the key says how. The epoch is the coordinator's, so that an old
+ * one's marker is refused (KIP-98).
+ */
 export const EndTxnMarker = message({
   name: 'EndTxnMarker',
   versions: [0, 0],
@@ -21,6 +29,10 @@ const voter = struct({
   voterDirectoryId: uuid.since(1),
 })
 
+/**
+ * The first record of a leader's epoch in the metadata log (KIP-595). Version 1, with directories, is written from
+ * kraft.version 1 on (KIP-853).
+ */
 export const LeaderChangeMessage = message({
   name: 'LeaderChangeMessage',
   versions: [0, 1],
@@ -32,6 +44,7 @@ export const LeaderChangeMessage = message({
   }),
 })
 
+/** The first record of a snapshot (KIP-630). */
 export const SnapshotHeaderRecord = message({
   name: 'SnapshotHeaderRecord',
   versions: [0, 0],
@@ -41,6 +54,7 @@ export const SnapshotHeaderRecord = message({
   }),
 })
 
+/** The last record of a snapshot: without it the snapshot is not whole (KIP-630). */
 export const SnapshotFooterRecord = message({
   name: 'SnapshotFooterRecord',
   versions: [0, 0],
@@ -48,6 +62,7 @@ export const SnapshotFooterRecord = message({
   fields: struct({}),
 })
 
+/** From here on the quorum works by this kraft.version: 1 allows voters to change (KIP-853). */
 export const KRaftVersionRecord = message({
   name: 'KRaftVersionRecord',
   versions: [0, 0],
@@ -64,6 +79,10 @@ const votersRecordVoter = struct({
   kRaftVersionFeature: struct({ minSupportedVersion: int16, maxSupportedVersion: int16 }),
 })
 
+/**
+ * The voters of the quorum from here on, with their endpoints; in force as soon as it is in the log, committed or
+ * not (KIP-853).
+ */
 export const VotersRecord = message({
   name: 'VotersRecord',
   versions: [0, 0],

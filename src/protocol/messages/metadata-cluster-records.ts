@@ -13,6 +13,9 @@ const feature = struct({
   maxSupportedVersion: int16,
 })
 
+/**
+ * A broker registered: its endpoints, features and directories. The record's offset is the broker's epoch (KIP-631).
+ */
 export const RegisterBrokerRecord = logRecord({
   id: 0,
   name: 'RegisterBroker',
@@ -33,6 +36,7 @@ export const RegisterBrokerRecord = logRecord({
   }),
 })
 
+/** A broker is gone for good. */
 export const UnregisterBrokerRecord = logRecord({
   id: 1,
   name: 'UnregisterBroker',
@@ -44,6 +48,7 @@ export const UnregisterBrokerRecord = logRecord({
   }),
 })
 
+/** Superseded by BrokerRegistrationChange; read for logs that old versions wrote. */
 export const FenceBrokerRecord = logRecord({
   id: 7,
   name: 'FenceBroker',
@@ -55,6 +60,7 @@ export const FenceBrokerRecord = logRecord({
   }),
 })
 
+/** Superseded by BrokerRegistrationChange; read for logs that old versions wrote. */
 export const UnfenceBrokerRecord = logRecord({
   id: 8,
   name: 'UnfenceBroker',
@@ -66,6 +72,10 @@ export const UnfenceBrokerRecord = logRecord({
   }),
 })
 
+/**
+ * What changed about a registered broker. Zero, empty and null mean "as before"; for both flags 1 sets and -1
+ * clears.
+ */
 export const BrokerRegistrationChangeRecord = logRecord({
   id: 17,
   name: 'BrokerRegistrationChange',
@@ -81,6 +91,7 @@ export const BrokerRegistrationChangeRecord = logRecord({
   }),
 })
 
+/** A controller registered with its endpoints and features (KIP-919). */
 export const RegisterControllerRecord = logRecord({
   id: 27,
   name: 'RegisterController',
@@ -95,6 +106,7 @@ export const RegisterControllerRecord = logRecord({
   }),
 })
 
+/** A controller is gone for good (KIP-1312). */
 export const UnregisterControllerRecord = logRecord({
   id: 29,
   name: 'UnregisterController',
@@ -105,6 +117,10 @@ export const UnregisterControllerRecord = logRecord({
   }),
 })
 
+/**
+ * The finalized level of a feature; 0 removes it (KIP-584, KIP-778). That of metadata.version says how all records
+ * after it are encoded.
+ */
 export const FeatureLevelRecord = logRecord({
   id: 12,
   name: 'FeatureLevel',
@@ -116,6 +132,7 @@ export const FeatureLevelRecord = logRecord({
   }),
 })
 
+/** A block of producer ids was given to a broker; `nextProducerId` is the first one still free (KIP-730). */
 export const ProducerIdsRecord = logRecord({
   id: 15,
   name: 'ProducerIds',
@@ -128,6 +145,10 @@ export const ProducerIdsRecord = logRecord({
   }),
 })
 
+/**
+ * Changes nothing. The active controller writes it now and then, so that a quorum that is stuck or a replica that
+ * lags shows (KIP-835).
+ */
 export const NoOpRecord = logRecord({
   id: 20,
   name: 'NoOp',
@@ -136,6 +157,10 @@ export const NoOpRecord = logRecord({
   fields: struct({}),
 })
 
+/**
+ * The records up to the matching EndTransaction take effect together (KIP-868); for changes that do not fit one
+ * batch.
+ */
 export const BeginTransactionRecord = logRecord({
   id: 23,
   name: 'BeginTransaction',
@@ -146,6 +171,7 @@ export const BeginTransactionRecord = logRecord({
   }),
 })
 
+/** Everything since BeginTransaction takes effect (KIP-868). */
 export const EndTransactionRecord = logRecord({
   id: 24,
   name: 'EndTransaction',
@@ -154,6 +180,7 @@ export const EndTransactionRecord = logRecord({
   fields: struct({}),
 })
 
+/** Everything since BeginTransaction is as if it had not been written (KIP-868). */
 export const AbortTransactionRecord = logRecord({
   id: 25,
   name: 'AbortTransaction',
@@ -164,6 +191,7 @@ export const AbortTransactionRecord = logRecord({
   }),
 })
 
+/** Where the move away from ZooKeeper stood (KIP-866); in the logs of clusters that made it. */
 export const ZkMigrationStateRecord = logRecord({
   id: 21,
   name: 'ZkMigrationState',

@@ -1,5 +1,6 @@
 import { array, bool, bytes, float64, int32, int64, int8, logRecord, string, struct, uuid } from '../schema.ts'
 
+/** An access rule exists, under an id of its own (KIP-801). */
 export const AccessControlEntryRecord = logRecord({
   id: 18,
   name: 'AccessControlEntry',
@@ -17,6 +18,7 @@ export const AccessControlEntryRecord = logRecord({
   }),
 })
 
+/** An access rule is deleted. */
 export const RemoveAccessControlEntryRecord = logRecord({
   id: 19,
   name: 'RemoveAccessControlEntry',
@@ -27,6 +29,7 @@ export const RemoveAccessControlEntryRecord = logRecord({
   }),
 })
 
+/** A user's SCRAM credential (KIP-900). Salted keys, not the password. */
 export const UserScramCredentialRecord = logRecord({
   id: 11,
   name: 'UserScramCredential',
@@ -42,6 +45,7 @@ export const UserScramCredentialRecord = logRecord({
   }),
 })
 
+/** A user's SCRAM credential is deleted. */
 export const RemoveUserScramCredentialRecord = logRecord({
   id: 22,
   name: 'RemoveUserScramCredential',
@@ -53,6 +57,10 @@ export const RemoveUserScramCredentialRecord = logRecord({
   }),
 })
 
+/**
+ * A delegation token exists or was renewed. Its secret is not stored: it is computed from the id and the cluster's
+ * secret key.
+ */
 export const DelegationTokenRecord = logRecord({
   id: 10,
   name: 'DelegationToken',
@@ -69,6 +77,7 @@ export const DelegationTokenRecord = logRecord({
   }),
 })
 
+/** A delegation token is deleted. */
 export const RemoveDelegationTokenRecord = logRecord({
   id: 26,
   name: 'RemoveDelegationToken',
@@ -79,6 +88,7 @@ export const RemoveDelegationTokenRecord = logRecord({
   }),
 })
 
+/** A quota of an entity was set or removed (KIP-546). */
 export const ClientQuotaRecord = logRecord({
   id: 14,
   name: 'ClientQuota',

@@ -1,5 +1,6 @@
 import { array, int32, int8, logRecord, string, struct, uuid } from '../schema.ts'
 
+/** A topic exists. Its partitions follow as records of their own. */
 export const TopicRecord = logRecord({
   id: 2,
   name: 'Topic',
@@ -11,6 +12,7 @@ export const TopicRecord = logRecord({
   }),
 })
 
+/** A partition with its whole state. */
 export const PartitionRecord = logRecord({
   id: 3,
   name: 'Partition',
@@ -33,6 +35,10 @@ export const PartitionRecord = logRecord({
   }),
 })
 
+/**
+ * What changed about a partition. Null, leader -2 and recovery state -1 mean "as before". Each raises the partition
+ * epoch; one that names a leader, even the same, raises the leader epoch.
+ */
 export const PartitionChangeRecord = logRecord({
   id: 5,
   name: 'PartitionChange',
@@ -53,6 +59,7 @@ export const PartitionChangeRecord = logRecord({
   }),
 })
 
+/** A topic is deleted with all of its partitions. */
 export const RemoveTopicRecord = logRecord({
   id: 9,
   name: 'RemoveTopic',
@@ -63,6 +70,10 @@ export const RemoveTopicRecord = logRecord({
   }),
 })
 
+/**
+ * A config was set, or removed by a null value. Resource types are those of DescribeConfigs; an empty name is the
+ * default of all brokers.
+ */
 export const ConfigRecord = logRecord({
   id: 4,
   name: 'Config',
@@ -76,6 +87,10 @@ export const ConfigRecord = logRecord({
   }),
 })
 
+/**
+ * Eligible leader replicas of a topic are void since its min.insync.replicas changed; an empty name means all topics
+ * (KIP-966).
+ */
 export const ClearElrRecord = logRecord({
   id: 28,
   name: 'ClearElr',

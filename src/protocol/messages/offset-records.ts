@@ -1,5 +1,6 @@
 import { coordinatorRecord, int32, int64, string, struct, uuid } from '../schema.ts'
 
+/** Offsets as the first versions of Kafka's coordinator wrote them; only ever read. */
 export const LegacyOffsetCommitRecord = coordinatorRecord({
   id: 0,
   name: 'LegacyOffsetCommit',
@@ -12,6 +13,11 @@ export const LegacyOffsetCommitRecord = coordinatorRecord({
   }),
 })
 
+/**
+ * How far a group has read a partition. Version 1 of the value was written for clients that set their own expiry and
+ * still is for them; the time of expiry is otherwise counted from when the group became empty (KIP-211). Version 4
+ * brings the topic id.
+ */
 export const OffsetCommitRecord = coordinatorRecord({
   id: 1,
   name: 'OffsetCommit',

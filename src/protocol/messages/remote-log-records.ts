@@ -6,6 +6,7 @@ const remoteLogSegmentId = struct({
   id: uuid,
 })
 
+/** A segment is being copied to the tiered store (KIP-405). */
 export const RemoteLogSegmentMetadataRecord = logRecord({
   id: 0,
   name: 'RemoteLogSegmentMetadata',
@@ -26,6 +27,7 @@ export const RemoteLogSegmentMetadataRecord = logRecord({
   }),
 })
 
+/** A tiered segment changed its state: copied, being deleted, deleted (KIP-405). */
 export const RemoteLogSegmentMetadataUpdateRecord = logRecord({
   id: 1,
   name: 'RemoteLogSegmentMetadataUpdate',
@@ -40,6 +42,7 @@ export const RemoteLogSegmentMetadataUpdateRecord = logRecord({
   }),
 })
 
+/** The tiered segments of a whole partition are to be deleted, are being deleted, are deleted (KIP-405). */
 export const RemotePartitionDeleteMetadataRecord = logRecord({
   id: 2,
   name: 'RemotePartitionDeleteMetadata',
@@ -53,6 +56,7 @@ export const RemotePartitionDeleteMetadataRecord = logRecord({
   }),
 })
 
+/** A tiered segment in a snapshot of a partition's remote log metadata (KIP-405). */
 export const RemoteLogSegmentMetadataSnapshotRecord = logRecord({
   id: 3,
   name: 'RemoteLogSegmentMetadataSnapshot',

@@ -1,5 +1,6 @@
 import { array, bigint64, coordinatorRecord, int32, int64, int8, string, struct, uuid } from '../schema.ts'
 
+/** A share group and its epoch (KIP-932). */
 export const ShareGroupMetadataRecord = coordinatorRecord({
   id: 11,
   name: 'ShareGroupMetadata',
@@ -12,6 +13,7 @@ export const ShareGroupMetadataRecord = coordinatorRecord({
   }),
 })
 
+/** What a member of a share group says about itself. */
 export const ShareGroupMemberMetadataRecord = coordinatorRecord({
   id: 10,
   name: 'ShareGroupMemberMetadata',
@@ -26,6 +28,7 @@ export const ShareGroupMemberMetadataRecord = coordinatorRecord({
   }),
 })
 
+/** The epoch for which the target assignment of a share group was computed. */
 export const ShareGroupTargetAssignmentMetadataRecord = coordinatorRecord({
   id: 12,
   name: 'ShareGroupTargetAssignmentMetadata',
@@ -38,6 +41,7 @@ export const ShareGroupTargetAssignmentMetadataRecord = coordinatorRecord({
   }),
 })
 
+/** What a member of a share group should get. */
 export const ShareGroupTargetAssignmentMemberRecord = coordinatorRecord({
   id: 13,
   name: 'ShareGroupTargetAssignmentMember',
@@ -54,6 +58,7 @@ const topicPartition = struct({
   partitions: array(int32),
 })
 
+/** What a member of a share group has. */
 export const ShareGroupCurrentMemberAssignmentRecord = coordinatorRecord({
   id: 14,
   name: 'ShareGroupCurrentMemberAssignment',
@@ -79,6 +84,10 @@ const topicInfo = struct({
   topicName: string,
 })
 
+/**
+ * The topics of a share group whose state is being started, is started, or is being deleted at the share
+ * coordinator.
+ */
 export const ShareGroupStatePartitionMetadataRecord = coordinatorRecord({
   id: 15,
   name: 'ShareGroupStatePartitionMetadata',

@@ -8,6 +8,7 @@ const stateBatch = struct({
   deliveryCount: int16,
 })
 
+/** The whole state of a share partition (KIP-932); what came before in the log is covered by it. */
 export const ShareSnapshotRecord = coordinatorRecord({
   id: 0,
   name: 'ShareSnapshot',
@@ -26,6 +27,7 @@ export const ShareSnapshotRecord = coordinatorRecord({
   }),
 })
 
+/** What changed in a share partition since its last snapshot (KIP-932). */
 export const ShareUpdateRecord = coordinatorRecord({
   id: 1,
   name: 'ShareUpdate',

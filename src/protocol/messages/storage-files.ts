@@ -11,6 +11,10 @@ const producerEntry = struct({
   currentTxnFirstOffset: int64,
 })
 
+/**
+ * The state of a partition's producers at an offset: the file `<offset>.snapshot`. The CRC-32C covers what follows
+ * it.
+ */
 export const ProducerSnapshot = message({
   name: 'ProducerSnapshot',
   versions: [1, 1],
@@ -20,6 +24,10 @@ export const ProducerSnapshot = message({
   }),
 })
 
+/**
+ * An entry of a `.txnindex` file: an aborted transaction and the last stable offset when its marker came. Entries
+ * are 34 bytes each.
+ */
 export const AbortedTxn = message({
   name: 'AbortedTxn',
   versions: [0, 0],
@@ -31,6 +39,10 @@ export const AbortedTxn = message({
   }),
 })
 
+/**
+ * What a node must remember about elections before it votes: the file `quorum-state`. There it stands as JSON, under
+ * these names and with `data_version`, not in bytes. Version 1 is written from kraft.version 1 on (KIP-853).
+ */
 export const QuorumStateData = message({
   name: 'QuorumStateData',
   versions: [0, 1],

@@ -5,6 +5,10 @@ const lastAssignmentConfig = struct({
   value: string,
 })
 
+/**
+ * A streams group and its epoch (KIP-1071), with the topology that was last validated and the configs of the last
+ * assignment.
+ */
 export const StreamsGroupMetadataRecord = coordinatorRecord({
   id: 17,
   name: 'StreamsGroupMetadata',
@@ -31,6 +35,7 @@ const keyValue = struct({
   value: string,
 })
 
+/** What a client of a streams group says about itself. */
 export const StreamsGroupMemberMetadataRecord = coordinatorRecord({
   id: 19,
   name: 'StreamsGroupMemberMetadata',
@@ -78,6 +83,7 @@ const subtopology = struct({
   copartitionGroups: array(copartitionGroup),
 })
 
+/** The topology of a streams group: its sub-topologies with their source, repartition and changelog topics. */
 export const StreamsGroupTopologyRecord = coordinatorRecord({
   id: 23,
   name: 'StreamsGroupTopology',
@@ -90,6 +96,7 @@ export const StreamsGroupTopologyRecord = coordinatorRecord({
   }),
 })
 
+/** The epoch for which the target assignment of a streams group was computed. */
 export const StreamsGroupTargetAssignmentMetadataRecord = coordinatorRecord({
   id: 20,
   name: 'StreamsGroupTargetAssignmentMetadata',
@@ -107,6 +114,7 @@ const taskId = struct({
   partitions: array(int32),
 })
 
+/** The tasks that a client of a streams group should get. */
 export const StreamsGroupTargetAssignmentMemberRecord = coordinatorRecord({
   id: 21,
   name: 'StreamsGroupTargetAssignmentMember',
@@ -126,6 +134,7 @@ const streamsGroupCurrentMemberAssignmentTaskId = struct({
   assignmentEpochs: array(int32).nullable().tag(0),
 })
 
+/** The tasks that a client of a streams group has, and those it must give back first. */
 export const StreamsGroupCurrentMemberAssignmentRecord = coordinatorRecord({
   id: 22,
   name: 'StreamsGroupCurrentMemberAssignment',

@@ -1,6 +1,11 @@
 import { CoordinatorRecordCodec, type CoordinatorRecordInput, type CoordinatorRecordOf } from '../message-codec.ts'
 import { array, coordinatorRecord, int16, int32, int64, int8, string, struct } from '../schema.ts'
 
+/**
+ * A transactional id: its producer, and the state of its transaction (KIP-98). Version 1 is flexible, for the second
+ * transaction version (KIP-890). States: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete commit, 5
+ * complete abort, 6 dead, 7 prepare epoch fence.
+ */
 export const TransactionLogRecord = coordinatorRecord({
   id: 0,
   name: 'TransactionLog',
