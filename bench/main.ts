@@ -9,10 +9,10 @@ import { mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { removeTemporary, temporaryDirectory } from '../test/support/files.ts'
-import { retried } from '../test/support/retry.ts'
+import { readyTopic, retried } from '../test/support/retry.ts'
 import { Server, type ServerKind } from '../test/support/server.ts'
 import { missingTools } from '../test/support/toolchain.ts'
-import { createTopic, deleteTopic } from '../test/support/wire-calls.ts'
+import { deleteTopic } from '../test/support/wire-calls.ts'
 import { consumeWithJava, produceWithJava, recordsPerGb, type Transfer } from './clients.ts'
 import { startToFirstAck } from './first-ack.ts'
 import { cpuSeconds, residentBytes } from './process-stats.ts'
@@ -101,7 +101,7 @@ function topicConfig(kind: ServerKind, durability: Durability): Record<string, s
 
 async function withTopic(server: Server, durability: Durability, use: (topic: string) => Promise<void>): Promise<void> {
   const topic = `${durability}-${Math.floor(performance.now())}`
-  await retried(server.address, (wire) => createTopic(wire, topic, 1, topicConfig(server.kind, durability)))
+  await readyTopic(server.address, topic, 1, topicConfig(server.kind, durability))
   await use(topic)
   await retried(server.address, (wire) => deleteTopic(wire, topic))
 }

@@ -10,7 +10,7 @@ import { root } from '../test/support/files.ts'
 const args = process.argv.slice(2)
 const words = args.filter((arg) => !arg.startsWith('-'))
 const options = args.filter((arg) => arg.startsWith('-') && arg !== '--fast')
-const patterns = ['src/**/*.test.ts', ...(args.includes('--fast') ? [] : ['test/**/*.test.ts'])]
+const patterns = ['src/**/*.test.ts', 'scripts/**/*.test.ts', ...(args.includes('--fast') ? [] : ['test/**/*.test.ts'])]
 const files = globSync(patterns, { cwd: root })
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .sort()

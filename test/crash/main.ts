@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Random } from '../../src/base/random.ts'
 import { temporaryDirectory } from '../support/files.ts'
-import { retried } from '../support/retry.ts'
+import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
 import { commitOffset, committedOffset, createTopic, findCoordinator, metadata } from '../support/wire-calls.ts'
@@ -61,7 +61,7 @@ const server = await Server.prepare({
 console.log(`${mode}: ${cycles} cycles of ${kind} (${values.durability}), seed ${values.seed}, ${directory}`)
 await server.start()
 const topicConfig = kind === 'millrace' ? { 'durability.mode': values.durability } : {}
-await retried(server.address, (wire) => createTopic(wire, topic, partitions, topicConfig))
+await readyTopic(server.address, topic, partitions, topicConfig)
 await retried(server.address, (wire) => findCoordinator(wire, group))
 await retried(server.address, (wire) => commitOffset(wire, { group, topic, partition: 0, offset: 0 }))
 

@@ -10,9 +10,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Random } from '../../src/base/random.ts'
 import { temporaryDirectory } from '../support/files.ts'
-import { retried } from '../support/retry.ts'
+import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
-import { createTopic, fetch, listOffset, produce } from '../support/wire-calls.ts'
+import { fetch, listOffset, produce } from '../support/wire-calls.ts'
 import { makeBatch } from '../support/wire-batch.ts'
 import { attackOnce, Recent, type Tally } from './attacker.ts'
 import { longestStallMs, Prober, settledBytes } from './health.ts'
@@ -44,7 +44,7 @@ const server = await Server.start({
   directory,
   config: { 'offsets.topic.num.partitions': '2', 'group.initial.rebalance.delay.ms': '0' },
 })
-for (const topic of topics) await retried(server.address, (wire) => createTopic(wire, topic, 2))
+for (const topic of topics) await readyTopic(server.address, topic, 2)
 const recent = new Recent()
 const tally: Tally = { inputs: 0, answers: 0, closedByServer: 0, connections: 0 }
 
@@ -68,7 +68,7 @@ async function attack(inputs: number, random: Random): Promise<void> {
 /** The node still does its work for a client that behaves. */
 async function serves(): Promise<void> {
   const topic = 'after'
-  await retried(server.address, (wire) => createTopic(wire, topic, 1))
+  await readyTopic(server.address, topic, 1)
   await retried(server.address, async (wire) => {
     const value = Buffer.from('still here')
     const { errorCode } = await produce(wire, { topic, partition: 0, batch: makeBatch([{ value }]) })

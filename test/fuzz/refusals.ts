@@ -5,9 +5,9 @@ import type { Random } from '../../src/base/random.ts'
 import { apis } from '../../src/protocol/apis.ts'
 import { decodeResponse } from '../../src/protocol/codec.ts'
 import { errorName } from '../../src/protocol/errors.ts'
-import { retried } from '../support/retry.ts'
+import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
-import { createTopic, findCoordinator } from '../support/wire-calls.ts'
+import { findCoordinator } from '../support/wire-calls.ts'
 import { crafted, type Case } from './refusal-cases.ts'
 import { wellFormed } from './inputs.ts'
 import { groups, topics } from './values.ts'
@@ -73,7 +73,7 @@ async function start(kind: ServerKind, directory: string): Promise<Server> {
   const home = join(directory, kind)
   mkdirSync(home)
   const server = await Server.start({ kind, directory: home, config: { 'group.initial.rebalance.delay.ms': '0' } })
-  for (const topic of topics) await retried(server.address, (wire) => createTopic(wire, topic, 2))
+  for (const topic of topics) await readyTopic(server.address, topic, 2)
   await retried(server.address, (wire) => findCoordinator(wire, groups[0] ?? ''))
   return server
 }

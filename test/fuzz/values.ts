@@ -67,6 +67,8 @@ export function randomValue(random: Random, type: Type, version: number, field =
     }
     case 'struct':
       return randomStruct(random, type.fields, version, depth + 1)
+    case 'bigint64':
+      return BigInt(randomInteger(random, 'int64', field))
     default:
       return randomInteger(random, type.kind, field)
   }

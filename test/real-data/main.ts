@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { temporaryDirectory } from '../support/files.ts'
 import { until } from '../support/process.ts'
-import { retried } from '../support/retry.ts'
+import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
-import { committedOffset, createTopic, listOffset } from '../support/wire-calls.ts'
+import { committedOffset, listOffset } from '../support/wire-calls.ts'
 import { Group } from './group.ts'
 import { type ClientName, clientNames } from './members.ts'
 import { type ProducerName, produceRows } from './producers.ts'
@@ -63,7 +63,7 @@ async function crash(when: string): Promise<void> {
 }
 
 async function load(producer: ProducerName, topic: string, { rows }: Dataset): Promise<void> {
-  await retried(server.address, (wire) => createTopic(wire, topic, partitions))
+  await readyTopic(server.address, topic, partitions)
   await produceRows({
     name: producer,
     address: server.address,

@@ -63,7 +63,7 @@ export async function fetchKafka(): Promise<string> {
 export const kafkaTools = {
   storage: 'kafka.tools.StorageTool',
   topics: 'org.apache.kafka.tools.TopicCommand',
-  configs: 'kafka.admin.ConfigCommand',
+  configs: 'org.apache.kafka.tools.ConfigCommand',
   'console-producer': 'org.apache.kafka.tools.ConsoleProducer',
   'console-consumer': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
   'consumer-groups': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',

@@ -1,4 +1,4 @@
-import { WireError } from './wire-calls.ts'
+import { createTopic, listOffset, WireError } from './wire-calls.ts'
 import { Wire, WireClosed } from './wire.ts'
 
 /** Errors with which a server asks for patience: unknown topic, leader or coordinator not there yet, loading. */
@@ -24,5 +24,18 @@ export async function retried<T>(address: string, call: (wire: Wire) => Promise<
       if (!isTemporary(error) || performance.now() > deadline) throw error
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
+  }
+}
+
+/** Creates a topic and waits until each of its partitions has a leader that answers. */
+export async function readyTopic(
+  address: string,
+  topic: string,
+  partitions: number,
+  configs: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await retried(address, (wire) => createTopic(wire, topic, partitions, configs))
+  for (let partition = 0; partition < partitions; partition++) {
+    await retried(address, (wire) => listOffset(wire, { topic, partition, timestamp: -1 }))
   }
 }

@@ -123,6 +123,11 @@ export class Server {
     return this.#process === null ? 0 : await this.#process.stop(withinMs)
   }
 
+  /** What SIGTERM makes the process return: a JVM tells the signal even when it ended well. */
+  get cleanExitCode(): number {
+    return this.kind === 'kafka' ? 143 : 0
+  }
+
   async kafkaFormat(): Promise<void> {
     if (existsSync(join(this.dataDirectory, 'meta.properties'))) return
     await runOrFail('java', [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkImport, importsOf } from '../scripts/layers.ts'
-import { codeOnly } from '../scripts/tidy.ts'
+import { checkImport, importsOf } from './layers.ts'
+import { codeOnly } from './tidy.ts'
 
 test('imports go downward only, and never across a level', () => {
   assert.equal(checkImport('src/protocol/codec.ts', '../base/bytes.ts'), null)
