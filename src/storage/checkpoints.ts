@@ -28,7 +28,7 @@ export class Checkpoints {
   readonly #startOffsets: OffsetCheckpointFile
   /** What the files said at the start, for logs that are not open (yet). */
   readonly #loadedPoints: Map<string, TopicPartition & { readonly offset: number }>
-  readonly #loadedStarts: OffsetTable
+  readonly #loadedStarts: Map<string, TopicPartition & { readonly offset: number }>
   readonly #isClean: boolean
   #intervalMs = 0
   #timer: Timer | null = null
@@ -42,7 +42,7 @@ export class Checkpoints {
   ) {
     this.#env = env
     this.#loadedPoints = new Map(loaded.points)
-    this.#loadedStarts = loaded.starts
+    this.#loadedStarts = new Map(loaded.starts)
     this.#isClean = loaded.isClean
     this.#recoveryPoints = new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, () => this.#points())
     this.#startOffsets = new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, () => this.#starts())
@@ -72,13 +72,19 @@ export class Checkpoints {
   add(name: string, state: LogState, log: PartitionLog): void {
     this.#members.set(name, { state, log })
     this.#loadedPoints.delete(name)
+    this.#loadedStarts.delete(name)
   }
 
-  remove(name: string): void {
+  /** The partition's directory is gone. Durable when it resolves: another log may get the name now. */
+  async remove(name: string): Promise<void> {
     const member = this.#members.get(name)
     if (member !== undefined) this.#changed.delete(member.state)
-    this.#members.delete(name)
+    const wasKnown = this.#members.delete(name) || this.#loadedPoints.has(name)
     this.#loadedPoints.delete(name)
+    this.#loadedStarts.delete(name)
+    if (!wasKnown) return
+    await this.writeRecoveryPoints()
+    await this.writeStartOffsets()
   }
 
   changed(state: LogState): void {
@@ -139,7 +145,7 @@ export class Checkpoints {
       const first = state.segments[0]?.baseOffset ?? 0
       if (state.logStartOffset > first) yield { ...state.topicPartition, offset: state.logStartOffset }
     }
-    for (const [name, entry] of this.#loadedStarts) if (!this.#members.has(name)) yield entry
+    yield* this.#loadedStarts.values()
   }
 
   async stop(): Promise<void> {

@@ -55,7 +55,7 @@ async function flushSegment(state: LogState, segment: Segment): Promise<void> {
     const entries = segment.pendingOffsets.slice(0, offsets)
     const path = state.path(segment, 'index')
     const bytes = encodeOffsetEntries(entries, segment.baseOffset)
-    await writeAt(state, path, bytes, segment.offsetEntriesInFile * OFFSET_ENTRY_BYTES)
+    await writeAt(state, path, bytes, { position: segment.offsetEntriesInFile * OFFSET_ENTRY_BYTES })
     segment.offsetEntriesInFile += offsets
     segment.pendingOffsets = segment.pendingOffsets.slice(offsets)
   }
@@ -63,14 +63,15 @@ async function flushSegment(state: LogState, segment: Segment): Promise<void> {
     const entries = segment.pendingTimes.slice(0, times)
     const path = state.path(segment, 'timeindex')
     const bytes = encodeTimeEntries(entries, segment.baseOffset)
-    await writeAt(state, path, bytes, segment.timeEntriesInFile * TIME_ENTRY_BYTES)
+    await writeAt(state, path, bytes, { position: segment.timeEntriesInFile * TIME_ENTRY_BYTES })
     segment.timeEntriesInFile += times
     segment.pendingTimes = segment.pendingTimes.slice(times)
   }
   if (aborted > 0 && segment.aborted !== null) {
     const from = segment.abortedInFile
     const bytes = encodeAborted(segment.aborted.slice(from, from + aborted))
-    await writeAt(state, state.path(segment, 'txnindex'), bytes, from * TXN_INDEX_ENTRY_BYTES)
+    // Synced: a missing entry would show aborted records, and nothing else tells.
+    await writeAt(state, state.path(segment, 'txnindex'), bytes, { position: from * TXN_INDEX_ENTRY_BYTES, sync: true })
     segment.abortedInFile += aborted
   }
 }
@@ -81,11 +82,18 @@ function countWhile<T>(items: readonly T[], holds: (item: T) => boolean): number
 }
 
 /** What lay beyond `position` before (another life of the log) is cut off. */
-async function writeAt(state: LogState, path: string, bytes: Buffer, position: number): Promise<void> {
+async function writeAt(
+  state: LogState,
+  path: string,
+  bytes: Buffer,
+  { position, sync = false }: { position: number; sync?: boolean },
+): Promise<void> {
   await withFile(state, path, async (file) => {
     await file.truncate(position)
     await file.write([bytes], position)
+    if (sync) await file.sync()
   })
+  if (sync) await state.context.env.disk.syncDirectory(state.directory)
   state.context.indexes.drop(path)
 }
 

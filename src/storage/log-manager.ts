@@ -24,6 +24,7 @@ import { inParallel } from './parallel.ts'
 import { PartitionLog } from './partition-log.ts'
 import { readPartitionMetadata, writePartitionMetadata } from './partition-metadata.ts'
 import { Remover } from './remover.ts'
+import { RetentionClock } from './retention-clock.ts'
 import { SpaceGuard } from './space-guard.ts'
 import { TailBudget } from './tail-budget.ts'
 
@@ -78,6 +79,7 @@ export class LogManager {
   readonly #context: StorageContext
   readonly #checkpoints: Checkpoints
   readonly #remover: Remover
+  readonly #retentionClock: RetentionClock
   readonly #syncFolder: GroupedCall
   readonly #logs = new Map<string, PartitionLog>()
   /** Directories that are being opened, renamed or removed. */
@@ -98,6 +100,7 @@ export class LogManager {
     this.#checkpoints = opened.checkpoints
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
     this.#remover = new Remover(env)
+    this.#retentionClock = new RetentionClock(env.clock)
     this.#context = {
       env,
       folder,
@@ -224,6 +227,8 @@ export class LogManager {
     const isThere = (await disk.stat(directory)) !== null
     if (!isThere) {
       assert(topicId !== null, `a new log in ${directory} needs a topic id`)
+      // What the checkpoints may say of the name is about another log.
+      await this.#checkpoints.remove(directory.slice(this.#folder.length + 1))
       await disk.makeDirectory(directory)
     }
     const found = isThere ? await readPartitionMetadata(disk, directory) : null
@@ -270,15 +275,35 @@ export class LogManager {
     return this.#exclusively(name, async () => {
       const log = this.#logs.get(name)
       this.#logs.delete(name)
-      this.#checkpoints.remove(name)
       this.#untouched.delete(name)
       await log?.abandon()
       const directory = this.#directory(topicPartition)
-      if ((await this.#env.disk.stat(directory)) === null) return null
+      if ((await this.#env.disk.stat(directory)) === null) {
+        await this.#checkpoints.remove(name)
+        return null
+      }
       const target = `${this.#folder}/${nameFor(topicPartition, this.#env.randomBytes(16).toString('hex'))}`
       await this.#env.disk.rename(directory, target)
       await this.#syncFolder.call()
+      await this.#checkpoints.remove(name)
       return target
+    })
+  }
+
+  /**
+   * Deletes what the topics' retention lets go of, in all logs. The high watermark of each bounds it. Time comes from
+   * the wall clock, but not from one that has just jumped. A log that cannot be read is left out and has failed.
+   */
+  async applyRetention(highWatermarkOf: (topicPartition: TopicPartition) => number): Promise<void> {
+    const wallMs = this.#retentionClock.nowMs()
+    const logs = [...this.#logs.values()]
+    await inParallel(logs, PARALLEL_LOGS, async (log) => {
+      try {
+        await log.applyRetention({ wallMs, highWatermark: highWatermarkOf(log.topicPartition) })
+      } catch (error) {
+        const { topic, partition } = log.topicPartition
+        this.#env.log.warn('Retention was not applied', { topic, partition, reason: (error as Error).message })
+      }
     })
   }
 
@@ -333,7 +358,7 @@ async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: 
   for (const name of names.filter(isDeletedDirectory)) await env.disk.removeTree(`${folder}/${name}`)
   const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
   const clean = await readCleanShutdown(env.disk, folder)
-  const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null, isNew: found.length === 0 })
+  const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null })
   // Before anything is appended: the next stop may be a crash.
   if (clean !== null) await removeCleanShutdown(env.disk, folder)
   return { lock, meta, found, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }

@@ -42,13 +42,40 @@ export async function recoverLog(state: LogState, input: RecoveryInput): Promise
     return
   }
   const end = input.isClean ? null : await findEnd(state, input.recoveryPoint)
+  await derive(state, snapshots, { end, mustVerify: input.isClean })
+  if (state.endOffset < input.recoveryPoint) throw endsEarly(state, state.endOffset, input.recoveryPoint)
+  adoptEnds(state, Math.max(input.startOffset, state.segments[0]?.baseOffset ?? 0))
+}
+
+/** After files were cut: makes everything derived anew from the newest snapshot that still fits. */
+export async function deriveAgain(state: LogState, startOffset: number): Promise<void> {
+  const { endOffset } = state
+  const names = await state.context.env.disk.list(state.directory)
+  const files = names.flatMap((name) => parseSegmentFileName(name) ?? [])
+  const snapshots = files.filter(({ kind }) => kind === 'snapshot').map(({ offset }) => offset)
+  state.producers.clear()
+  await derive(state, snapshots, { end: endOffset, mustVerify: false })
+  // Behind the last batch compaction may have left a hole, in which the log was cut.
+  state.endOffset = Math.max(state.endOffset, endOffset)
+  adoptEnds(state, startOffset)
+}
+
+async function derive(
+  state: LogState,
+  snapshots: readonly number[],
+  { end, mustVerify }: { end: number | null; mustVerify: boolean },
+): Promise<void> {
   const start = await chooseStart(state, snapshots, end)
-  await replay(state, start, input)
+  await replay(state, start, mustVerify)
   await removeSnapshots(
     state,
     snapshots.filter((offset) => offset > state.endOffset),
   )
-  adoptEnds(state, Math.max(input.startOffset, state.segments[0]?.baseOffset ?? 0))
+}
+
+function endsEarly(state: LogState, end: number, recoveryPoint: number): CorruptLogError {
+  const reason = `the log ends at offset ${end}, it was durable up to ${recoveryPoint}`
+  return new CorruptLogError(state.path(state.active, 'log'), state.active.writtenBytes, reason)
 }
 
 /** An empty log. Its file comes with the first batch. */
@@ -105,10 +132,7 @@ async function findEnd(state: LogState, recoveryPoint: number): Promise<number> 
     const segment = state.segments[i] as Segment
     end = await verifySegment(state, segment, { recoveryPoint, isLast: i === state.segments.length - 1 })
   }
-  if (end < recoveryPoint) {
-    const reason = `the log ends at offset ${end}, it was durable up to ${recoveryPoint}`
-    throw new CorruptLogError(state.path(state.active, 'log'), state.active.writtenBytes, reason)
-  }
+  if (end < recoveryPoint) throw endsEarly(state, end, recoveryPoint)
   await state.context.env.disk.syncDirectory(state.directory)
   return end
 }
@@ -205,11 +229,11 @@ async function adoptSnapshot(
   if (segment === undefined || !isOurs || note.offset !== offset || note.position > segment.writtenBytes) return null
   state.producers.load(producers, nowMs)
   state.epochs = new LeaderEpochs(note.epochs)
+  segment.aborted = await readAborted(state, segment, { count: note.abortedCount, before: offset })
+  segment.abortedInFile = note.abortedCount
+  if (segment.aborted === null) return null
   if (segment === state.active) {
     segment.resumeAt({ position: note.position, offset }, note)
-    segment.aborted = await readAborted(state, segment, { count: note.abortedCount, before: offset })
-    segment.abortedInFile = note.abortedCount
-    if (segment.aborted === null) return null
     state.snapshotOffset = offset
   }
   return { segmentIndex, position: note.position, offset }
@@ -243,25 +267,22 @@ async function adoptEpochFile(state: LogState): Promise<boolean> {
 }
 
 /** Walks over all batches behind the start and takes them into what is derived. */
-async function replay(state: LogState, start: ReplayStart, input: RecoveryInput): Promise<void> {
+async function replay(state: LogState, start: ReplayStart, mustVerify: boolean): Promise<void> {
   let nextOffset = start.offset
   for (let i = start.segmentIndex; i < state.segments.length; i++) {
     const segment = state.segments[i] as Segment
     const position = i === start.segmentIndex ? start.position : 0
     if (position === 0) beginSegment(state, segment)
     const from = { position, nextOffset: Math.max(nextOffset, segment.baseOffset), knownBefore: start.offset }
-    nextOffset = await replaySegment(state, segment, from, input.isClean)
+    nextOffset = await replaySegment(state, segment, from, mustVerify)
   }
-  state.endOffset = nextOffset
-  if (nextOffset < input.recoveryPoint) {
-    const reason = `the log ends at offset ${nextOffset}, it was durable up to ${input.recoveryPoint}`
-    throw new CorruptLogError(state.path(state.active, 'log'), state.active.writtenBytes, reason)
-  }
+  state.endOffset = Math.max(nextOffset, state.active.baseOffset)
 }
 
 /** The segment is walked over from its first batch: what it adds is known afterwards. */
 function beginSegment(state: LogState, segment: Segment): void {
   segment.aborted = []
+  segment.abortedInFile = 0
   if (segment === state.active) segment.resetIndexes()
 }
 

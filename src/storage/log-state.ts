@@ -2,6 +2,7 @@ import type { TopicId, TopicPartition } from '../model/ids.ts'
 import type { LogConfig } from './config.ts'
 import type { StorageContext } from './context.ts'
 import { type SegmentFileKind, segmentFileName } from './file-names.ts'
+import { Lock } from './lock.ts'
 import { LeaderEpochs } from './leader-epochs.ts'
 import { ProducerStates } from './producer-states.ts'
 import { Segment } from './segment.ts'
@@ -50,6 +51,8 @@ export class LogState {
   /** Latched: nothing is acknowledged any more. */
   failure: Error | null = null
   isClosed = false
+  /** Offsets and files are being rearranged: an append now would be a bug of the owner. */
+  isTruncating = false
   /** Names were created or removed in the directory since its last sync. */
   isDirectoryDirty = false
   areEpochsDirty = false
@@ -66,6 +69,8 @@ export class LogState {
   generation = 0
   /** Where readers of files stopped: the next read finds its position without an index. Most recent last. */
   cursors: ReadCursor[] | null = null
+  /** Truncation, deletion of segments and closing exclude each other. */
+  readonly #exclusive = new Lock()
   onFailed: ((error: Error) => void) | null = null
 
   constructor(
@@ -115,6 +120,10 @@ export class LogState {
       reason: error.message,
     })
     this.onFailed?.(error)
+  }
+
+  exclusively<T>(action: () => Promise<T>): Promise<T> {
+    return this.#exclusive.run(action)
   }
 
   path(segment: Segment, kind: SegmentFileKind): string {

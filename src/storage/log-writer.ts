@@ -244,14 +244,20 @@ export class LogWriter {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
+  /** While paused: the files change under us. */
+  releaseFiles(): void {
+    for (const segment of this.#state.segments) this.#releaseFile(segment)
+    this.#unsynced.clear()
+    this.#mustRollBack = false
+  }
+
   /** Nothing is written or synced any more; those who wait are told. */
   async close(): Promise<void> {
     await this.pause()
     this.#state.context.space.forget(this)
     const error = this.#state.failure ?? new Error('the log was closed')
     for (const { reject } of this.#waiters.splice(0)) reject(error)
-    for (const segment of this.#state.segments) this.#releaseFile(segment)
-    this.#unsynced.clear()
+    this.releaseFiles()
   }
 }
 

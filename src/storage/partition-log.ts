@@ -11,17 +11,21 @@ import {
   stampMaxTimestamp,
   verifyCrc,
 } from '../protocol/batch/header.ts'
+import { abortedBetween } from './aborted-lookup.ts'
 import type { LogConfig } from './config.ts'
 import { flushDerived, takeSnapshot } from './derived-files.ts'
 import { CorruptLogError, LogNotWritableError, OffsetOutOfRangeError } from './errors.ts'
 import type { LeaderEpochs } from './leader-epochs.ts'
 import { readFromFiles } from './log-reader.ts'
 import { takeIn } from './log-recovery.ts'
+import { advanceStartOffset, applyRetention, type RetentionInput } from './log-retention.ts'
 import type { AppendRefusal, LogState } from './log-state.ts'
+import { truncateFully, truncateTo } from './log-truncation.ts'
 import { LogWriter } from './log-writer.ts'
 import type { ProducerStates, Refusal } from './producer-states.ts'
 import type { Segment } from './segment.ts'
 import type { ReadLimits, ReadResult } from './tail.ts'
+import type { AbortedTransaction } from './txn-index.ts'
 import { findByTimestamp, findMaxTimestamp, type TimestampedOffset } from './time-lookup.ts'
 
 export interface LogListener {
@@ -180,7 +184,8 @@ export class PartitionLog {
   }
 
   #checkWritable(): void {
-    const { refusal } = this.#state
+    const { refusal, isTruncating } = this.#state
+    assert(!isTruncating, 'append to a log that is being truncated')
     if (refusal !== null) throw new LogNotWritableError(refusal.message)
   }
 
@@ -277,6 +282,56 @@ export class PartitionLog {
     return this.#state.producers.lastStableOffset(highWatermark)
   }
 
+  /** Aborted transactions that a reader of [from, to) must know of, by their first offset. */
+  abortedTransactions(from: number, to: number): Promise<AbortedTransaction[]> {
+    return this.#watch(abortedBetween(this.#state, from, to))
+  }
+
+  /** DeleteRecords: nothing before `offset` is read any more. Durable when it resolves; files go when they can. */
+  advanceStartOffset(offset: number): Promise<void> {
+    assert(offset <= this.#state.endOffset, `start offset ${offset} beyond the end ${this.#state.endOffset}`)
+    return this.#state.exclusively(() => advanceStartOffset(this.#state, offset))
+  }
+
+  /** Deletes segments by the topic's retention, never at or beyond the high watermark. */
+  applyRetention(input: RetentionInput): Promise<void> {
+    const state = this.#state
+    state.producers.forgetEnded(input.highWatermark)
+    state.producers.expire(input.wallMs, state.config.producerIdExpirationMs)
+    const mayRoll = () => this.#roll(state.endOffset)
+    return this.#watch(state.exclusively(() => applyRetention(state, input, mayRoll)))
+  }
+
+  /**
+   * Drops everything that reaches `offset`: a follower's log is made equal to the leader's. Nothing may be appended
+   * until it resolves; `endOffset` is then at most `offset`.
+   */
+  truncateTo(offset: number): Promise<void> {
+    return this.#rearrange(() => truncateTo(this.#state, this.#writer, offset))
+  }
+
+  /** Drops everything; the log is empty and goes on at `offset`. */
+  truncateFullyAndStartAt(offset: number): Promise<void> {
+    return this.#rearrange(() => truncateFully(this.#state, this.#writer, offset))
+  }
+
+  /** An error half way leaves a log that nobody may use in this process: the next start sorts it out. */
+  async #rearrange(action: () => Promise<void>): Promise<void> {
+    const state = this.#state
+    await state.exclusively(async () => {
+      if (state.failure !== null) throw state.failure
+      state.isTruncating = true
+      try {
+        await action()
+      } catch (error) {
+        state.fail(error as Error)
+        throw error
+      } finally {
+        state.isTruncating = false
+      }
+    })
+  }
+
   /** Resolves when all that was appended by now is durable; rejects when the log fails. */
   flush(): Promise<void> {
     return this.#writer.flush()
@@ -292,6 +347,11 @@ export class PartitionLog {
     const state = this.#state
     if (state.isClosed) return
     state.isClosed = true
+    await state.exclusively(() => this.#close())
+  }
+
+  async #close(): Promise<void> {
+    const state = this.#state
     try {
       await this.#writer.flush()
       state.active.noteTime()

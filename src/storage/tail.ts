@@ -191,6 +191,43 @@ export class Tail {
     return freed
   }
 
+  /**
+   * Drops every batch that reaches `offset` or lies beyond it; what is written of them stays in the files. Nothing may be
+   * under way. Returns where the log ends now, at most `offset`.
+   */
+  cutTo(offset: number): number {
+    assert(offset >= this.startOffset, `tail cut to ${offset}, it begins at ${this.startOffset}`)
+    const index = this.#indexOf(offset)
+    const dropped = this.#entries.splice(index)
+    this.#slab = null
+    const first = dropped[0]
+    const kept =
+      first === undefined ? null : cutBatches(first, first.baseOffset, { ...EVERYTHING, limitOffset: offset })
+    dropped.forEach((entry, i) => {
+      this.retainedBytes -= entry.retainedBytes
+      if (index + i >= this.#unwritten) this.unwrittenBytes -= entry.buffer.length
+    })
+    const wasWritten = index < this.#unwritten
+    this.#unwritten = Math.min(this.#unwritten, index)
+    if (first === undefined) return offset
+    if (kept === null) return Math.min(offset, first.baseOffset)
+    const { baseOffset, segment, position } = first
+    const { buffer, endOffset } = kept
+    this.#entries.push({
+      buffer,
+      baseOffset,
+      endOffset,
+      segment,
+      position,
+      retainedBytes: buffer.length,
+      isSealed: true,
+    })
+    this.retainedBytes += buffer.length
+    if (wasWritten) this.#unwritten++
+    else this.unwrittenBytes += buffer.length
+    return Math.min(offset, nextBase(first, buffer.length))
+  }
+
   /** By reference. The offset must not lie before `startOffset`. */
   read(offset: number, { maxBytes, limitOffset, atLeastOneBatch }: ReadLimits): ReadResult {
     assert(offset >= this.startOffset, `read of ${offset} from a tail that begins at ${this.startOffset}`)
@@ -237,6 +274,13 @@ export class Tail {
     }
     return low
   }
+}
+
+const EVERYTHING: ReadLimits = { maxBytes: Number.MAX_SAFE_INTEGER, limitOffset: 0, atLeastOneBatch: false }
+
+/** Base offset of the batch of the entry that begins at `at`. */
+function nextBase({ buffer, endOffset }: TailEntry, at: number): number {
+  return at < buffer.length ? baseOffsetOf(buffer, at) : endOffset
 }
 
 /** The batches of one entry from the one that holds `offset`; null when there are none. */

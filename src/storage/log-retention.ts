@@ -1,0 +1,109 @@
+import { assert } from '../base/assert.ts'
+import { NO_TIME } from './index-format.ts'
+import type { LogState } from './log-state.ts'
+import type { Segment } from './segment.ts'
+import { newestOf } from './segment-index.ts'
+import { removeSegments } from './segment-removal.ts'
+
+export interface RetentionInput {
+  readonly wallMs: number
+  readonly highWatermark: number
+}
+
+/** DeleteRecords: from now on the log begins at `offset`. Durable when it resolves. */
+export async function advanceStartOffset(state: LogState, offset: number): Promise<void> {
+  if (offset <= state.logStartOffset) return
+  moveStart(state, offset)
+  await state.context.checkpointStartOffsets()
+  await deleteBelowStart(state)
+}
+
+function moveStart(state: LogState, offset: number): void {
+  state.logStartOffset = offset
+  if (state.epochs.truncateFromStart(offset)) state.areEpochsDirty = true
+  state.context.changed(state)
+}
+
+/**
+ * Retention by start offset, time and size, oldest segment first. The start offset is durable before the first file
+ * goes, so that a crash half way leaves nothing to wonder about. The active segment goes only when all of it is too old,
+ * and then another one is begun first.
+ */
+export async function applyRetention(state: LogState, input: RetentionInput, roll: () => Segment): Promise<void> {
+  if (state.failure !== null || state.isClosed) return
+  const deletesByPolicy = state.config.cleanupPolicy.includes('delete')
+  const limit = Math.min(input.highWatermark, state.durableOffset)
+  const byTime = deletesByPolicy ? await countTooOld(state, input.wallMs, limit) : 0
+  const bySize = deletesByPolicy ? countTooMany(state, limit) : 0
+  const count = Math.max(byTime, bySize)
+  if (count > 0) {
+    if (count === state.segments.length) await beginNext(state, roll)
+    const start = (state.segments[count] as Segment).baseOffset
+    if (start > state.logStartOffset) {
+      moveStart(state, start)
+      await state.context.checkpointStartOffsets()
+    }
+  }
+  await deleteBelowStart(state)
+}
+
+/** How many segments from the front hold nothing younger than the retention time. */
+async function countTooOld(state: LogState, wallMs: number, limit: number): Promise<number> {
+  const { retentionMs } = state.config
+  if (retentionMs < 0) return 0
+  let count = 0
+  for (const segment of [...state.segments]) {
+    if (segment.bytes === 0 || state.segmentLimit(count) > limit) break
+    if (wallMs - (await newestMs(state, segment)) <= retentionMs) break
+    count++
+  }
+  return count
+}
+
+/** Without timestamps, when the file was last written. */
+async function newestMs(state: LogState, segment: Segment): Promise<number> {
+  const { timestampMs } = await newestOf(state, segment)
+  if (timestampMs > NO_TIME.timestampMs) return timestampMs
+  return (await state.context.env.disk.stat(state.path(segment, 'log')))?.modifiedMs ?? segment.createdMs
+}
+
+/** How many segments from the front can go with at least `retentionBytes` left. */
+function countTooMany(state: LogState, limit: number): number {
+  const { retentionBytes } = state.config
+  if (retentionBytes < 0) return 0
+  let excess = state.bytes - retentionBytes
+  let count = 0
+  for (const segment of state.segments.slice(0, -1)) {
+    if (excess - segment.bytes < 0 || state.segmentLimit(count) > limit) break
+    excess -= segment.bytes
+    count++
+  }
+  return count
+}
+
+/** The new segment's file is durable before the old one goes: it alone says where the log ends. */
+async function beginNext(state: LogState, roll: () => Segment): Promise<void> {
+  const segment = roll()
+  const lease = await state.context.files.acquire(state.path(segment, 'log'), 'create')
+  lease.release()
+  await state.context.env.disk.syncDirectory(state.directory)
+}
+
+/** Segments that end at or below the start offset go. */
+async function deleteBelowStart(state: LogState): Promise<void> {
+  let count = 0
+  while (
+    count + 1 < state.segments.length &&
+    (state.segments[count + 1] as Segment).baseOffset <= state.logStartOffset
+  ) {
+    // One that is still being written goes the next time.
+    if (!(state.segments[count] as Segment).isSynced) break
+    count++
+  }
+  if (count === 0) return
+  await state.derivedFlush
+  const gone = state.segments.splice(0, count)
+  assert(state.segments.length > 0, 'a log keeps its active segment')
+  state.changeGeneration()
+  await removeSegments(state, gone, { delayMs: state.config.fileDeleteDelayMs, newestFirst: false })
+}

@@ -1,0 +1,144 @@
+import { baseOffset as baseOffsetOf, lastOffset } from '../protocol/batch/header.ts'
+import { CorruptLogError } from './errors.ts'
+import { beginAt, deriveAgain } from './log-recovery.ts'
+import type { LogState } from './log-state.ts'
+import type { LogWriter } from './log-writer.ts'
+import { scanBatches } from './scan.ts'
+import type { Segment } from './segment.ts'
+import { positionFor } from './segment-index.ts'
+import { removeSegments } from './segment-removal.ts'
+
+/**
+ * Drops every batch that reaches `offset`. The order matters for a crash half way: first the checkpoint says that less
+ * is durable, then later segments go, newest first, then the file is cut; each step is durable before the next.
+ */
+export async function truncateTo(state: LogState, writer: LogWriter, offset: number): Promise<void> {
+  if (offset >= state.endOffset) return
+  if (offset <= state.logStartOffset) {
+    await truncateFully(state, writer, offset)
+    return
+  }
+  await writer.pause()
+  await state.derivedFlush
+  dropPending(state)
+  if (offset >= state.tail.startOffset) {
+    const before = state.tail.retainedBytes
+    state.endOffset = state.tail.cutTo(offset)
+    state.context.tails.retainedBytes -= before - state.tail.retainedBytes
+    dropUnwritten(state)
+  }
+  if (state.writtenOffset < state.endOffset) {
+    // The rest of the tail goes to the file first: what is derived is then made anew from files alone.
+    writer.unpause()
+    await writer.flush()
+    await writer.pause()
+  }
+  await lowerRecoveryPoint(state, Math.min(offset, state.endOffset))
+  const end = await cutFiles(state, writer, offset)
+  state.changeGeneration()
+  state.endOffset = end
+  await deriveAgain(state, state.logStartOffset)
+  finish(state, writer)
+}
+
+/** Drops everything; the log goes on empty at `offset`. */
+export async function truncateFully(state: LogState, writer: LogWriter, offset: number): Promise<void> {
+  await writer.pause()
+  await state.derivedFlush
+  dropPending(state)
+  await lowerRecoveryPoint(state, 0)
+  writer.releaseFiles()
+  const gone = state.segments
+  state.epochs.clear()
+  state.producers.clear()
+  beginAt(state, offset)
+  state.changeGeneration()
+  state.areEpochsDirty = true
+  await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
+  const { disk } = state.context.env
+  const lease = await state.context.files.acquire(state.path(state.active, 'log'), 'create')
+  lease.release()
+  await disk.syncDirectory(state.directory)
+  await deriveAgain(state, offset)
+  await state.context.checkpointStartOffsets()
+  finish(state, writer)
+}
+
+function finish(state: LogState, writer: LogWriter): void {
+  state.recoveryPointMax = Number.MAX_SAFE_INTEGER
+  state.areEpochsDirty = true
+  state.context.changed(state)
+  writer.unpause()
+}
+
+function dropPending(state: LogState): void {
+  state.pendingSnapshots = []
+  state.snapshotOffset = -1
+}
+
+/** Segments that exist in memory only, begun beyond the new end. */
+function dropUnwritten(state: LogState): void {
+  while (state.segments.length > 1 && state.active.writtenBytes === 0 && state.active.baseOffset >= state.endOffset) {
+    state.segments.pop()
+  }
+}
+
+async function lowerRecoveryPoint(state: LogState, offset: number): Promise<void> {
+  state.recoveryPointMax = offset
+  if (state.durableOffset > offset) await state.context.checkpointRecoveryPoints()
+}
+
+/** Returns where the log ends now. */
+async function cutFiles(state: LogState, writer: LogWriter, offset: number): Promise<number> {
+  const { disk } = state.context.env
+  writer.releaseFiles()
+  const index = Math.max(state.segmentIndexOf(Math.min(offset, state.endOffset)), 0)
+  const segment = state.segments[index] as Segment
+  const cut = await findCut(state, segment, offset)
+  const gone = state.segments.splice(index + 1)
+  await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
+  await disk.syncDirectory(state.directory)
+  const path = state.path(segment, 'log')
+  state.context.indexes.drop(state.path(segment, 'index'))
+  state.context.indexes.drop(state.path(segment, 'timeindex'))
+  const lease = await state.context.files.acquire(path, 'create')
+  try {
+    await lease.file.truncate(cut.position)
+    await lease.file.sync()
+  } finally {
+    lease.release()
+  }
+  segment.bytes = segment.writtenBytes = segment.syncedBytes = cut.position
+  return cut.endOffset
+}
+
+/** Where the first batch begins that reaches `offset`, and where the log ends without it. */
+async function findCut(
+  state: LogState,
+  segment: Segment,
+  offset: number,
+): Promise<{ position: number; endOffset: number }> {
+  const path = state.path(segment, 'log')
+  if (segment.writtenBytes === 0) return { position: 0, endOffset: Math.min(offset, state.endOffset) }
+  const from = await positionFor(state, segment, offset)
+  let found: { position: number; endOffset: number } | null = null
+  const lease = await state.context.files.acquire(path, 'read')
+  try {
+    const end = await scanBatches(lease.file, {
+      from,
+      to: segment.writtenBytes,
+      nextOffset: segment.baseOffset,
+      limitOffset: Number.MAX_SAFE_INTEGER,
+      verifyFrom: Number.MAX_SAFE_INTEGER,
+      onBatch: (buffer, at, position) => {
+        if (lastOffset(buffer, at) < offset) return true
+        found = { position, endOffset: Math.min(offset, baseOffsetOf(buffer, at)) }
+        return false
+      },
+    })
+    if (end.damage !== null) throw new CorruptLogError(path, end.position, end.damage)
+    return found ?? { position: segment.writtenBytes, endOffset: Math.min(offset, state.endOffset) }
+  } finally {
+    lease.release()
+  }
+}

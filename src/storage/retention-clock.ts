@@ -1,0 +1,40 @@
+import type { Clock } from '../env/clock.ts'
+
+/** A step of the wall clock beyond this, measured against the monotonic one, is a jump. */
+const JUMP_MS = 10 * 60_000
+/** A jump forward that lasts this long is believed. */
+const HOLD_MS = 3_600_000
+
+/**
+ * Wall time for deletions (reliability H20). A clock that jumps forward must not delete everything: until the new time
+ * has lasted for an hour, time goes on from where it was. Backward it follows at once, for that deletes nothing.
+ */
+export class RetentionClock {
+  readonly #clock: Clock
+  #trustedMs: number
+  #atMs: number
+  /** Monotonic time when the present jump was first seen. */
+  #jumpedAtMs: number | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#trustedMs = clock.wallMs()
+    this.#atMs = clock.monotonicMs()
+  }
+
+  nowMs(): number {
+    const wallMs = this.#clock.wallMs()
+    const monotonicMs = this.#clock.monotonicMs()
+    const expectedMs = this.#trustedMs + monotonicMs - this.#atMs
+    this.#atMs = monotonicMs
+    if (wallMs - expectedMs <= JUMP_MS) {
+      this.#jumpedAtMs = null
+      this.#trustedMs = wallMs
+    } else {
+      this.#jumpedAtMs ??= monotonicMs
+      const isBelieved = monotonicMs - this.#jumpedAtMs >= HOLD_MS
+      this.#trustedMs = isBelieved ? wallMs : expectedMs
+    }
+    return Math.floor(this.#trustedMs)
+  }
+}
