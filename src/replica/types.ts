@@ -1,15 +1,14 @@
-/**
- * What a handler says about the request it carries. One object per request: it is also the key by which a parked
- * request is abandoned when its connection closes.
- */
+/** What a handler says about the request it carries. One object per request. */
 export interface RequestContext {
   /** The version the request came in; some answers depend on it (topic ids, zstd, leader hints). */
   readonly version: number
   readonly clientId: string | null
-  /** May the principal do to this topic what the request does? Asked once per topic and request. */
+  /** May the principal do to this topic what the request does? Asked again for each partition and attempt, so it is cheap. */
   mayAccess(topic: string): boolean
   /** Where a node can be reached on the listener the request came in by; null when unknown. For leader hints. */
   endpointOf(nodeId: number): NodeEndpoint | null
+  /** Set while a long poll is parked for the request: the server calls it when the connection closes. */
+  abandoned: (() => void) | null
 }
 
 export interface NodeEndpoint {
@@ -17,12 +16,6 @@ export interface NodeEndpoint {
   readonly port: number
   readonly rack: string | null
 }
-
-/**
- * A topic's configuration as strings, every key resolved (topic, then broker, then default): what the server's
- * config resolution hands in.
- */
-export type TopicConfigSource = (key: string) => string
 
 /** Plain numbers, read by the metrics registry when it is scraped. All only grow unless said otherwise. */
 export interface ReplicaMetrics {
@@ -49,6 +42,4 @@ export interface ReplicaMetrics {
   partitionsUnderReplicated: number
   partitionsUnderMinIsr: number
   partitionsOffline: number
-  isrShrinks: number
-  isrExpands: number
 }

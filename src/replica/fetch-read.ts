@@ -1,0 +1,135 @@
+import { assert } from '../base/assert.ts'
+import { MalformedError } from '../base/bytes.ts'
+import { DiskError } from '../env/disk.ts'
+import { NO_TOPIC_ID } from '../model/ids.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { CorruptLogError, OffsetOutOfRangeError } from '../storage/errors.ts'
+import type { PartitionLog } from '../storage/partition-log.ts'
+import type { ReadResult } from '../storage/tail.ts'
+import type { FetchNews, FetchTarget } from './fetch-session.ts'
+import type { HostedPartitions } from './hosted.ts'
+import type { Partition } from './partition.ts'
+import type { RequestContext } from './types.ts'
+
+/** What one partition gives to one fetch. */
+export interface PartitionRead extends FetchNews {
+  /** Resolved name; empty when the id is unknown. */
+  readonly topic: string
+  readonly divergingEpoch: { readonly epoch: number; readonly endOffset: number } | null
+  readonly abortedTransactions: readonly { producerId: number; firstOffset: number }[] | null
+  readonly records: readonly Buffer[]
+}
+
+/** One object for all partitions of a request; the budget is set anew before each. */
+export interface ReadRequest {
+  readonly context: RequestContext
+  readonly readCommitted: boolean
+  /** What is left of the whole answer's budget. */
+  bytesLeft: number
+  /** Nothing was read before: then a batch larger than any limit is given all the same (KIP-74). */
+  isFirst: boolean
+}
+
+const NOTHING: readonly Buffer[] = []
+
+/** The partition to read for `target`, or the answer that says why there is none. */
+export function findPartition(
+  hosted: HostedPartitions,
+  target: FetchTarget,
+  request: ReadRequest,
+): Partition | PartitionRead {
+  const topic = target.topicId === NO_TOPIC_ID ? target.topic : hosted.nameOf(target.topicId)
+  if (topic === null) return failedRead('', ErrorCode.UNKNOWN_TOPIC_ID)
+  if (!request.context.mayAccess(topic)) return failedRead(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+  const { topicId, currentLeaderEpoch: leaderEpoch } = target
+  const partition = hosted.led(topic, target.partition, { topicId, leaderEpoch })
+  return typeof partition === 'number' ? failedRead(topic, partition) : partition
+}
+
+/** Reads as much of `partition` as `target` and the budget allow; a value when it is in memory. */
+export function readPartition(
+  partition: Partition,
+  target: FetchTarget,
+  request: ReadRequest,
+): PartitionRead | Promise<PartitionRead> {
+  const { log } = partition
+  assert(log !== null, `${partition.name} is read without a log`)
+  const { topic } = partition.topicPartition
+  const { fetchOffset } = target
+  if (fetchOffset < log.logStartOffset || fetchOffset > log.endOffset)
+    return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
+  const divergingEpoch = divergence(partition, target)
+  const limitOffset = partition.readLimit(request.readCommitted)
+  const positions = {
+    topic,
+    errorCode: 0,
+    highWatermark: partition.highWatermark,
+    lastStableOffset: request.readCommitted ? limitOffset : partition.readLimit(true),
+    logStartOffset: log.logStartOffset,
+    diverges: divergingEpoch !== null,
+    divergingEpoch,
+  }
+  const abortedTransactions = request.readCommitted ? [] : null
+  const empty: PartitionRead = { ...positions, bytes: 0, abortedTransactions, records: NOTHING }
+  const maxBytes = Math.min(target.maxBytes, request.bytesLeft)
+  if (divergingEpoch !== null || fetchOffset >= limitOffset || (maxBytes <= 0 && !request.isFirst)) return empty
+  try {
+    const options = { maxBytes: Math.max(maxBytes, 0), limitOffset, atLeastOneBatch: request.isFirst }
+    const read = log.read(fetchOffset, options)
+    if (read instanceof Promise || request.readCommitted) return finishLater(log, fetchOffset, read, empty)
+    return { ...positions, bytes: read.bytes, abortedTransactions, records: read.buffers }
+  } catch (error) {
+    return failedRead(topic, readErrorCode(error))
+  }
+}
+
+/** A read from disk, or one that needs the transactions that were aborted in its range. */
+async function finishLater(
+  log: PartitionLog,
+  fetchOffset: number,
+  reading: ReadResult | Promise<ReadResult>,
+  empty: PartitionRead,
+): Promise<PartitionRead> {
+  try {
+    const { buffers, bytes, endOffset } = await reading
+    if (bytes === 0) return empty
+    if (empty.abortedTransactions === null) return { ...empty, bytes, records: buffers }
+    const abortedTransactions = await log.abortedTransactions(fetchOffset, endOffset)
+    return { ...empty, bytes, abortedTransactions, records: buffers }
+  } catch (error) {
+    return failedRead(empty.topic, readErrorCode(error))
+  }
+}
+
+/** What went wrong below, as far as it can: anything else is a bug of ours and goes on. */
+export function readErrorCode(error: unknown): number {
+  if (error instanceof OffsetOutOfRangeError) return ErrorCode.OFFSET_OUT_OF_RANGE
+  if (error instanceof CorruptLogError || error instanceof DiskError || error instanceof MalformedError) {
+    return ErrorCode.KAFKA_STORAGE_ERROR
+  }
+  throw error
+}
+
+/** The client's last batch is not on this leader's history: it must cut back to where they part (KIP-595). */
+function divergence(partition: Partition, target: FetchTarget): { epoch: number; endOffset: number } | null {
+  const { log } = partition
+  if (target.lastFetchedEpoch < 0 || log === null) return null
+  const { leaderEpoch, endOffset } = log.epochs.endOffsetFor(target.lastFetchedEpoch, log.endOffset)
+  if (leaderEpoch === target.lastFetchedEpoch && endOffset >= target.fetchOffset) return null
+  return { epoch: leaderEpoch, endOffset }
+}
+
+export function failedRead(topic: string, errorCode: number): PartitionRead {
+  return {
+    topic,
+    errorCode,
+    highWatermark: -1,
+    lastStableOffset: -1,
+    logStartOffset: -1,
+    bytes: 0,
+    diverges: false,
+    divergingEpoch: null,
+    abortedTransactions: null,
+    records: NOTHING,
+  }
+}

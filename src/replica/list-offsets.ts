@@ -1,0 +1,131 @@
+import type { ListOffsets, ListOffsetsRequest } from '../protocol/apis/list-offsets.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { NO_TOPIC_ID } from '../model/ids.ts'
+import type { ResponseInput } from '../protocol/schema.ts'
+import { readErrorCode } from './fetch-read.ts'
+import type { HostedPartitions } from './hosted.ts'
+import type { Partition } from './partition.ts'
+import type { RequestContext } from './types.ts'
+
+export type ListOffsetsAnswer = ResponseInput<typeof ListOffsets>
+type PartitionAnswer = ListOffsetsAnswer['topics'][number]['partitions'][number]
+type Asked = ListOffsetsRequest['topics'][number]['partitions'][number]
+
+/** Timestamps that are questions of another kind, with the version each came in. */
+const LATEST = -1
+const EARLIEST = -2
+const MAX_TIMESTAMP = -3
+const EARLIEST_LOCAL = -4
+const LATEST_TIERED = -5
+const EARLIEST_PENDING_UPLOAD = -6
+const SINCE_VERSION = new Map([
+  [MAX_TIMESTAMP, 7],
+  [EARLIEST_LOCAL, 8],
+  [LATEST_TIERED, 9],
+  [EARLIEST_PENDING_UPLOAD, 11],
+])
+/** Before it, a client does not know OFFSET_NOT_AVAILABLE. */
+const OFFSET_NOT_AVAILABLE_VERSION = 5
+
+/** ListOffsets, versions 1 to 11. Without a tiered store the last two questions have the answer "none" (-1). */
+export async function listOffsets(
+  hosted: HostedPartitions,
+  request: ListOffsetsRequest,
+  context: RequestContext,
+): Promise<ListOffsetsAnswer> {
+  const topics: { name: string; partitions: PartitionAnswer[] }[] = []
+  for (const { name, partitions } of request.topics) {
+    const allowed = context.mayAccess(name)
+    const twice = duplicates(partitions)
+    const answers: PartitionAnswer[] = []
+    topics.push({ name, partitions: answers })
+    for (const asked of partitions) {
+      if (!allowed) answers.push(refused(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+      else if (twice.has(asked.partitionIndex)) answers.push(refused(asked, ErrorCode.INVALID_REQUEST))
+      else
+        answers.push(
+          await listOne(hosted, name, asked, { version: context.version, readCommitted: request.isolationLevel === 1 }),
+        )
+    }
+  }
+  return { topics }
+}
+
+function duplicates(partitions: readonly Asked[]): ReadonlySet<number> {
+  const seen = new Set<number>()
+  const twice = new Set<number>()
+  for (const { partitionIndex } of partitions) {
+    if (seen.has(partitionIndex)) twice.add(partitionIndex)
+    seen.add(partitionIndex)
+  }
+  return twice
+}
+
+async function listOne(
+  hosted: HostedPartitions,
+  topic: string,
+  asked: Asked,
+  how: { version: number; readCommitted: boolean },
+): Promise<PartitionAnswer> {
+  if (how.version < (SINCE_VERSION.get(asked.timestamp) ?? 0)) return refused(asked, ErrorCode.UNSUPPORTED_VERSION)
+  const leaderEpoch = asked.currentLeaderEpoch
+  const partition = hosted.led(topic, asked.partitionIndex, { topicId: NO_TOPIC_ID, leaderEpoch })
+  if (typeof partition === 'number') return refused(asked, partition)
+  try {
+    return await answerOf(partition, asked, how)
+  } catch (error) {
+    return refused(asked, readErrorCode(error))
+  }
+}
+
+async function answerOf(
+  partition: Partition,
+  asked: Asked,
+  { version, readCommitted }: { version: number; readCommitted: boolean },
+): Promise<PartitionAnswer> {
+  const { log, leader } = partition
+  if (log === null || leader === null) return refused(asked, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+  const limit = partition.readLimit(readCommitted)
+  // A new leader may not know yet how far its predecessor had committed: an end told now could be smaller than one
+  // that was told before (invariant H12).
+  const notAvailable =
+    version >= OFFSET_NOT_AVAILABLE_VERSION ? ErrorCode.OFFSET_NOT_AVAILABLE : ErrorCode.LEADER_NOT_AVAILABLE
+  const endIsKnown = limit >= leader.epochStartOffset || leader.endIsKnown
+  switch (asked.timestamp) {
+    case LATEST:
+      if (!endIsKnown) return refused(asked, notAvailable)
+      return found(asked, { offset: limit, timestampMs: -1, leaderEpoch: leader.leaderEpoch })
+    case EARLIEST:
+    case EARLIEST_LOCAL: {
+      const offset = log.logStartOffset
+      return found(asked, { offset, timestampMs: -1, leaderEpoch: log.epochs.epochAt(offset) })
+    }
+    case LATEST_TIERED:
+    case EARLIEST_PENDING_UPLOAD:
+      return none(asked)
+    default: {
+      const byMax = asked.timestamp === MAX_TIMESTAMP
+      const record = byMax
+        ? await log.maxTimestamp()
+        : await log.findByTimestamp(asked.timestamp, { limitOffset: limit })
+      if (record !== null && record.offset < limit) return found(asked, record)
+      return endIsKnown ? none(asked) : refused(asked, notAvailable)
+    }
+  }
+}
+
+function found(
+  { partitionIndex }: Asked,
+  record: { offset: number; timestampMs: number; leaderEpoch: number },
+): PartitionAnswer {
+  const { offset, timestampMs: timestamp, leaderEpoch } = record
+  return { partitionIndex, errorCode: 0, timestamp, offset, leaderEpoch }
+}
+
+function none({ partitionIndex }: Asked): PartitionAnswer {
+  return { partitionIndex, errorCode: 0, timestamp: -1, offset: -1, leaderEpoch: -1 }
+}
+
+function refused({ partitionIndex }: Asked, errorCode: number): PartitionAnswer {
+  return { partitionIndex, errorCode, timestamp: -1, offset: -1, leaderEpoch: -1 }
+}

@@ -1,0 +1,266 @@
+import { assert, unreachable } from '../base/assert.ts'
+import { partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
+import { PartitionLeader } from '../partition/leader.ts'
+import type { Effect, EligibleBroker, Registration } from '../partition/types.ts'
+import type { BatchLimits } from '../protocol/batch/validate.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import type { AppendRefusal } from '../storage/log-state.ts'
+import type { PartitionLog } from '../storage/partition-log.ts'
+import { AckQueue, type AckWait } from './ack-queue.ts'
+import type { TopicSettings } from './topic-settings.ts'
+
+/** Someone who wants to look again when what can be read, or who leads, has changed. */
+export interface Watcher {
+  partitionChanged(): void
+}
+
+export interface PartitionEvents {
+  proposeIsr(partition: Partition, effect: Extract<Effect, { type: 'propose-isr' }>): void
+  /** The log failed for good; it has been told to everyone who waited here. */
+  failed(partition: Partition, error: Error): void
+}
+
+export interface LeadOptions {
+  readonly nodeId: number
+  readonly leaderEpoch: number
+  readonly registration: Registration
+  readonly eligible: readonly EligibleBroker[]
+  readonly lagTimeMaxMs: number
+  readonly nowMs: number
+}
+
+/**
+ * One replica on this node: its log on disk and, while this node leads it, the leader machine, with everyone who waits for
+ * either. It lives from the opening of the log to the deletion of the topic, or the end of the process. A replica whose
+ * log cannot be opened, or has failed, has `log` null or a latched `failure`: it is offline and only says so.
+ */
+export class Partition {
+  readonly topicPartition: TopicPartition
+  readonly topicId: TopicId
+  /** `orders-3` */
+  readonly name: string
+  readonly log: PartitionLog | null
+  /** Why `log` is null. */
+  readonly openError: Error | null
+  /** As the last image had them; -1 for no leader. */
+  leaderId = -1
+  leaderEpoch = -1
+  leader: PartitionLeader | null = null
+  settings: TopicSettings
+  limits: BatchLimits
+  /** The topic is gone, or this node holds no replica of it any more. */
+  removed = false
+  /** From the checkpoint, then from the leader machine; never above the end of the log. */
+  #highWatermark: number
+  readonly #committed = new AckQueue()
+  readonly #written = new AckQueue()
+  readonly #watchers = new Set<Watcher>()
+  readonly #events: PartitionEvents
+
+  constructor(
+    identity: { topicPartition: TopicPartition; topicId: TopicId },
+    opened: { log: PartitionLog; highWatermark: number } | { error: Error },
+    settings: TopicSettings,
+    events: PartitionEvents,
+  ) {
+    this.topicPartition = identity.topicPartition
+    this.topicId = identity.topicId
+    this.name = partitionName(identity.topicPartition)
+    this.log = 'log' in opened ? opened.log : null
+    this.openError = 'error' in opened ? opened.error : null
+    this.#highWatermark = 'log' in opened ? clamp(opened.highWatermark, opened.log) : 0
+    this.settings = settings
+    this.limits = { ...settings.batchLimits, partition: this.name }
+    this.#events = events
+    if (this.log !== null) {
+      this.log.listener = {
+        progressed: () => this.#progressed(),
+        failed: (_log: PartitionLog, error: Error) => this.#failed(error),
+      }
+    }
+  }
+
+  get isOffline(): boolean {
+    return this.log === null || this.log.failure !== null
+  }
+
+  /** Why nothing can be appended now, though this node leads; null when it can. */
+  get appendRefusal(): AppendRefusal | null {
+    const { log, leader } = this
+    if (log === null || leader === null) return null
+    const { latest } = log.epochs
+    if (leader.leaderEpoch >= latest) return log.refusal
+    // Files of another cluster, or metadata older than the data: readable, but nothing can follow on them.
+    const message = `the log holds records of leader epoch ${latest}, the present one is ${leader.leaderEpoch}`
+    return { kind: 'failed', message }
+  }
+
+  get highWatermark(): number {
+    return this.#highWatermark
+  }
+
+  get waiting(): number {
+    return this.#committed.size + this.#written.size
+  }
+
+  /** What a reader may see ends here. Only with a log. */
+  readLimit(readCommitted: boolean): number {
+    const { log } = this
+    assert(log !== null, `${this.name} has no log`)
+    return readCommitted ? log.lastStableOffset(this.#highWatermark) : this.#highWatermark
+  }
+
+  /** A new leadership of this node begins, or the present one has a newer registration. */
+  lead(options: LeadOptions): 'began' | 'goes on' | 'offline' {
+    const { log } = this
+    if (log === null || log.failure !== null) return 'offline'
+    if (this.leader?.leaderEpoch === options.leaderEpoch) {
+      const { registration, eligible } = options
+      this.#perform(this.leader.step({ type: 'registered', registration, eligible }))
+      return 'goes on'
+    }
+    this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    log.assignLeaderEpoch(options.leaderEpoch)
+    this.leader = new PartitionLeader({
+      ...options,
+      durability: this.settings.log.durabilityMode,
+      minInsyncReplicas: this.settings.minInsyncReplicas,
+      endOffset: log.endOffset,
+      writtenOffset: log.writtenOffset,
+      durableOffset: log.durableOffset,
+      highWatermark: this.#highWatermark,
+    })
+    this.#progressed()
+    this.#wake()
+    return 'began'
+  }
+
+  /** Another node leads, or none. */
+  resign(): void {
+    this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    this.#wake()
+  }
+
+  /** The replica leaves this node; the log is closed and deleted by the caller. */
+  remove(errorCode: number): void {
+    this.removed = true
+    this.#endLeadership(errorCode)
+    if (this.log !== null) this.log.listener = null
+    this.#wake()
+  }
+
+  reconfigure(settings: TopicSettings): void {
+    this.settings = settings
+    this.limits = { ...settings.batchLimits, partition: this.name }
+    if (this.log !== null) this.log.config = settings.log
+    if (this.leader === null) return
+    const { durabilityMode: durability } = settings.log
+    const { minInsyncReplicas } = settings
+    this.#perform(this.leader.step({ type: 'configured', durability, minInsyncReplicas }))
+  }
+
+  tick(nowMs: number): void {
+    if (this.leader !== null) this.#perform(this.leader.step({ type: 'tick', nowMs }))
+  }
+
+  /** Appends what has been validated, as the leader of `leader`'s epoch. Returns the base offset. */
+  append(batch: Buffer, wallMs: number): number {
+    const { log, leader } = this
+    assert(log !== null && leader !== null, `append to ${this.name}, which is not led here`)
+    const { baseOffset } = log.appendAsLeader(batch, { leaderEpoch: leader.leaderEpoch, wallMs })
+    this.#progressed()
+    return baseOffset
+  }
+
+  /** `wait` hears when the high watermark has reached its offset, or why it will not; maybe at once. */
+  whenCommitted(wait: AckWait): void {
+    if (this.leader === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    else if (wait.waitOffset <= this.#highWatermark) wait.acked(this.#committedError())
+    else this.#committed.add(wait)
+  }
+
+  /** The same for what has left the process for the file. */
+  whenWritten(wait: AckWait): void {
+    const { log } = this
+    if (this.leader === null || log === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    else if (wait.waitOffset <= log.writtenOffset) wait.acked(ErrorCode.NONE)
+    else this.#written.add(wait)
+  }
+
+  stopWaiting(wait: AckWait): void {
+    this.#committed.remove(wait)
+    this.#written.remove(wait)
+  }
+
+  watch(watcher: Watcher): void {
+    this.#watchers.add(watcher)
+  }
+
+  unwatch(watcher: Watcher): void {
+    this.#watchers.delete(watcher)
+  }
+
+  dump(): string {
+    const role = this.leader === null ? `follows ${this.leaderId}` : `leads ${this.leader.dump()}`
+    const state = this.isOffline ? 'offline' : (this.log as PartitionLog).dump()
+    return `${this.name} epoch=${this.leaderEpoch} ${role} | ${state}`
+  }
+
+  #progressed(): void {
+    const { log, leader } = this
+    if (log === null) return
+    this.#written.reached(log.writtenOffset, ErrorCode.NONE)
+    if (leader === null) return
+    const { endOffset, writtenOffset, durableOffset } = log
+    this.#perform(leader.step({ type: 'progressed', endOffset, writtenOffset, durableOffset }))
+  }
+
+  #perform(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      switch (effect.type) {
+        case 'raise-high-watermark':
+          this.#raise(effect.offset)
+          break
+        case 'propose-isr':
+          this.#events.proposeIsr(this, effect)
+          break
+        default:
+          unreachable(effect)
+      }
+    }
+  }
+
+  #raise(offset: number): void {
+    assert(offset >= this.#highWatermark, `${this.name}: high watermark ${offset} below ${this.#highWatermark}`)
+    this.#highWatermark = offset
+    this.#committed.reached(offset, this.#committedError())
+    this.#wake()
+  }
+
+  /** Enough copies have it; but are they still enough? (KIP-966 or not, Kafka asks again.) */
+  #committedError(): number {
+    return this.leader?.isUnderMinInsync ? ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND : ErrorCode.NONE
+  }
+
+  #failed(error: Error): void {
+    this.#endLeadership(ErrorCode.KAFKA_STORAGE_ERROR)
+    this.#wake()
+    this.#events.failed(this, error)
+  }
+
+  #endLeadership(errorCode: number): void {
+    this.leader = null
+    this.#committed.fail(errorCode)
+    this.#written.fail(errorCode)
+  }
+
+  #wake(): void {
+    if (this.#watchers.size === 0) return
+    for (const watcher of [...this.#watchers]) watcher.partitionChanged()
+  }
+}
+
+/** A checkpoint may be older than the log's start, or newer than what a crash left of its end. */
+function clamp(highWatermark: number, log: PartitionLog): number {
+  return Math.min(Math.max(highWatermark, log.logStartOffset), log.endOffset)
+}

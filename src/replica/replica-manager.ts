@@ -1,0 +1,357 @@
+import type { TopicConfigSource } from '../controller/topic-config.ts'
+import type { Timer } from '../env/clock.ts'
+import { isOutOfSpace } from '../env/disk.ts'
+import type { Env } from '../env/env.ts'
+import type { ReplicatedLog } from '../env/replicated-log.ts'
+import type { MetadataChanges } from '../metadata/changes.ts'
+import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
+import { ResourceType } from '../metadata/records.ts'
+import { partitionName, type TopicPartition } from '../model/ids.ts'
+import type { Effect, EligibleBroker } from '../partition/types.ts'
+import type { DeleteRecordsRequest } from '../protocol/apis/delete-records.ts'
+import type { DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
+import type { DescribeProducersRequest } from '../protocol/apis/describe-producers.ts'
+import type { FetchRequest } from '../protocol/apis/fetch.ts'
+import type { ListOffsetsRequest } from '../protocol/apis/list-offsets.ts'
+import type { OffsetForLeaderEpochRequest } from '../protocol/apis/offset-for-leader-epoch.ts'
+import type { ProduceRequest } from '../protocol/apis/produce.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import type { LogManager } from '../storage/log-manager.ts'
+import { inParallel } from '../storage/parallel.ts'
+import { Deadlines } from './deadlines.ts'
+import { type DeleteRecordsAnswer, deleteRecords } from './delete-records.ts'
+import {
+  type DescribeLogDirsAnswer,
+  type DescribeProducersAnswer,
+  describeLogDirs,
+  describeProducers,
+  type OffsetForLeaderEpochAnswer,
+  offsetForLeaderEpoch,
+} from './describe.ts'
+import { type FetchAnswer, FetchService } from './fetch.ts'
+import { FetchSessions } from './fetch-sessions.ts'
+import { HighWatermarks } from './high-watermarks.ts'
+import { HostedPartitions } from './hosted.ts'
+import { LeaderLog } from './leader-log.ts'
+import { type ListOffsetsAnswer, listOffsets } from './list-offsets.ts'
+import { newMetrics, refreshGauges } from './metrics.ts'
+import { Partition, type PartitionEvents } from './partition.ts'
+import { type ProduceAnswer, ProduceService } from './produce.ts'
+import { type TopicSettings, topicSettings } from './topic-settings.ts'
+import type { ReplicaMetrics, RequestContext } from './types.ts'
+
+/** What the rest of the node hears of the partitions here. Calls are made from within `start`, `applyImage` or a disk's answer. */
+export interface ReplicaEvents {
+  /** This node leads the partition, in the epoch of `log`: coordinators load from it. */
+  onLead(topicPartition: TopicPartition, log: ReplicatedLog): void
+  /** And does so no more in `leaderEpoch`. */
+  onResign(topicPartition: TopicPartition, leaderEpoch: number): void
+  /** The log of a replica could not be opened, or has failed: the controller must hear of it. */
+  onOffline(topicPartition: TopicPartition, error: Error): void
+  /** The leader asks the controller to change its ISR. */
+  onProposeIsr(partition: Partition, proposal: Extract<Effect, { type: 'propose-isr' }>): void
+}
+
+export interface ReplicaOptions {
+  readonly nodeId: number
+  readonly logs: LogManager
+  /** The data folder. */
+  readonly folder: string
+  readonly events: ReplicaEvents
+  /** A topic's resolved configuration under an image. */
+  configOf(topic: string, image: MetadataImage): TopicConfigSource
+  /** `replica.lag.time.max.ms` */
+  readonly lagTimeMaxMs?: number
+  /** `fetch.max.bytes` */
+  readonly fetchMaxBytes?: number
+  /** `producer.id.expiration.ms` */
+  readonly producerIdExpirationMs?: number
+  /** `log.retention.check.interval.ms` */
+  readonly retentionIntervalMs?: number
+  /** `replica.high.watermark.checkpoint.interval.ms` */
+  readonly highWatermarkIntervalMs?: number
+}
+
+/** Logs opened, closed or deleted at a time. */
+const LOGS_AT_ONCE = 16
+
+/**
+ * The partitions of this node: follows the metadata image with logs and leaders, and answers the requests that read and
+ * write records. Life cycle: `start` once, `applyImage` for each later image, one at a time, `stop` once.
+ */
+export class ReplicaManager {
+  readonly metrics: ReplicaMetrics = newMetrics()
+  readonly hosted = new HostedPartitions()
+  readonly #env: Env
+  readonly #options: ReplicaOptions
+  readonly #logs: LogManager
+  readonly #deadlines: Deadlines
+  readonly #sessions: FetchSessions
+  readonly #produce: ProduceService
+  readonly #fetch: FetchService
+  readonly #highWatermarks: HighWatermarks
+  readonly #partitionEvents: PartitionEvents
+  readonly #timers = new Set<Timer>()
+  /** Placed here, but there was no room to create the log: tried again. */
+  readonly #waitingForSpace = new Map<string, { topic: TopicImage; partition: number }>()
+  #settings = new Map<string, TopicSettings>()
+  #stopped = false
+
+  constructor(env: Env, options: ReplicaOptions) {
+    this.#env = env
+    this.#options = options
+    this.#logs = options.logs
+    this.#deadlines = new Deadlines(env.clock, env.timers)
+    this.#sessions = new FetchSessions(() => env.randomBytes(4).readUInt32BE() & 0x7fffffff || 1)
+    const parts = { clock: env.clock, hosted: this.hosted, deadlines: this.#deadlines, metrics: this.metrics }
+    this.#produce = new ProduceService(parts)
+    const maxBytes = options.fetchMaxBytes ?? 57_671_680
+    this.#fetch = new FetchService({ ...parts, sessions: this.#sessions, maxBytes })
+    this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)
+    this.#partitionEvents = {
+      proposeIsr: (partition, effect) => options.events.onProposeIsr(partition, effect),
+      failed: (partition, error) => options.events.onOffline(partition.topicPartition, error),
+    }
+  }
+
+  /** Opens what lies in the folder and belongs to `image`, sets aside what does not, creates what is missing. */
+  async start(image: MetadataImage): Promise<void> {
+    this.hosted.image = image
+    await this.#highWatermarks.load()
+    await inParallel(await this.#logs.readFound(), LOGS_AT_ONCE, async ({ topicPartition, topicId }) => {
+      const topic = image.topic(topicPartition.topic)
+      const placed = topic?.partitions[topicPartition.partition]?.replicas.includes(this.#options.nodeId)
+      // Never deleted: metadata that is behind, or lost, must not cost data (reliability A5).
+      if (topic?.topicId !== topicId || !placed) await this.#logs.quarantine(topicPartition)
+    })
+    await this.#openFound(image)
+    await inParallel([...this.#placed(image)], LOGS_AT_ONCE, ({ topic, partition }) => this.#open(topic, partition))
+    for (const partition of this.hosted) this.#follow(partition, image)
+    this.#every(this.#options.highWatermarkIntervalMs ?? 5000, () => this.#onShortTick())
+    this.#every((this.#options.lagTimeMaxMs ?? 30_000) / 2, () => this.#onLagTick())
+    this.#every(this.#options.retentionIntervalMs ?? 300_000, () => this.#onRetentionTick())
+  }
+
+  /** Brings logs and leaders to `image`, which is the one after the last. */
+  async applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+    this.hosted.image = image
+    await inParallel([...this.#leaving(changes)], LOGS_AT_ONCE, (partition) => this.#remove(partition))
+    this.#reconfigure(changes, image)
+    const coming = changes.partitions.filter(({ after }) => after.replicas.includes(this.#options.nodeId))
+    await inParallel(coming, LOGS_AT_ONCE, ({ topic, partition }) => this.#open(topic, partition))
+    const eligible =
+      changes.brokers.length > 0
+        ? null
+        : new Set(coming.map(({ topic, partition }) => partitionName({ topic: topic.name, partition })))
+    for (const partition of this.hosted) {
+      if (eligible === null || eligible.has(partition.name)) this.#follow(partition, image)
+    }
+  }
+
+  /** Lets what was appended reach the disk and answers those who wait for it; then leads nothing any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const timer of this.#timers) timer.cancel()
+    const busy = [...this.hosted].filter(({ waiting, isOffline }) => waiting > 0 && !isOffline)
+    await inParallel(busy, LOGS_AT_ONCE, async ({ log }) => log?.flush().catch(() => undefined))
+    await this.#highWatermarks.write()
+    for (const partition of this.hosted) this.#resign(partition)
+    this.#deadlines.close()
+  }
+
+  produce(request: ProduceRequest, context: RequestContext): ProduceAnswer | Promise<ProduceAnswer> {
+    return this.#produce.produce(request, context)
+  }
+
+  fetch(request: FetchRequest, context: RequestContext): FetchAnswer | Promise<FetchAnswer> {
+    return this.#fetch.fetch(request, context)
+  }
+
+  listOffsets(request: ListOffsetsRequest, context: RequestContext): Promise<ListOffsetsAnswer> {
+    return listOffsets(this.hosted, request, context)
+  }
+
+  offsetForLeaderEpoch(request: OffsetForLeaderEpochRequest, context: RequestContext): OffsetForLeaderEpochAnswer {
+    return offsetForLeaderEpoch(this.hosted, request, context)
+  }
+
+  deleteRecords(request: DeleteRecordsRequest, context: RequestContext): Promise<DeleteRecordsAnswer> {
+    return deleteRecords(this.hosted, request, context)
+  }
+
+  describeProducers(request: DescribeProducersRequest, context: RequestContext): DescribeProducersAnswer {
+    return describeProducers(this.hosted, request, context)
+  }
+
+  describeLogDirs(request: DescribeLogDirsRequest): Promise<DescribeLogDirsAnswer> {
+    return describeLogDirs({ env: this.#env, folder: this.#options.folder, hosted: this.hosted }, request)
+  }
+
+  /** Counts over all partitions; for the moment before the metrics are read. */
+  refreshGauges(): void {
+    refreshGauges(this.metrics, this.hosted, this.#sessions)
+  }
+
+  dump(): string {
+    return Array.from(this.hosted, (partition) => partition.dump()).join('\n')
+  }
+
+  async #openFound(image: MetadataImage): Promise<void> {
+    const faulty = await this.#logs.openFound((topic) => this.#settingsOf(topic, image).log)
+    for (const { topicPartition, error } of faulty) {
+      const topic = image.topic(topicPartition.topic)
+      if (topic !== undefined) this.#host(topic, topicPartition, { error })
+    }
+  }
+
+  *#placed(image: MetadataImage): Generator<{ topic: TopicImage; partition: number }> {
+    for (const topic of image.topicsByName.values()) {
+      for (const [partition, { replicas }] of topic.partitions.entries()) {
+        if (replicas.includes(this.#options.nodeId)) yield { topic, partition }
+      }
+    }
+  }
+
+  *#leaving(changes: MetadataChanges): Generator<Partition> {
+    for (const { name, topicId } of changes.deletedTopics) {
+      for (const partition of this.hosted.ofTopic(name)) if (partition.topicId === topicId) yield partition
+    }
+    for (const { topic, partition: index, after } of changes.partitions) {
+      const partition = this.hosted.get(topic.name, index)
+      if (partition !== undefined && !after.replicas.includes(this.#options.nodeId)) yield partition
+    }
+  }
+
+  async #open(topic: TopicImage, index: number): Promise<void> {
+    const topicPartition = { topic: topic.name, partition: index }
+    if (this.hosted.get(topic.name, index) !== undefined) return
+    try {
+      const settings = this.#settingsOf(topic.name, this.hosted.image)
+      const log =
+        this.#logs.get(topicPartition) ?? (await this.#logs.openLog(topicPartition, topic.topicId, settings.log))
+      this.#host(topic, topicPartition, { log, highWatermark: this.#highWatermarks.of(topicPartition) })
+    } catch (error) {
+      if (isOutOfSpace(error)) this.#waitingForSpace.set(partitionName(topicPartition), { topic, partition: index })
+      else this.#host(topic, topicPartition, { error: error as Error })
+    }
+  }
+
+  #host(
+    { topicId }: TopicImage,
+    topicPartition: TopicPartition,
+    opened: ConstructorParameters<typeof Partition>[1],
+  ): void {
+    const settings = this.#settingsOf(topicPartition.topic, this.hosted.image)
+    this.hosted.add(new Partition({ topicPartition, topicId }, opened, settings, this.#partitionEvents))
+    if (!('error' in opened)) return
+    const { topic, partition } = topicPartition
+    this.#env.log.error('A log could not be opened', { topic, partition, reason: opened.error.message })
+    this.#options.events.onOffline(topicPartition, opened.error)
+  }
+
+  async #remove(partition: Partition): Promise<void> {
+    const { topicPartition, leader } = partition
+    this.hosted.remove(partition)
+    this.#waitingForSpace.delete(partition.name)
+    this.#highWatermarks.forget(topicPartition)
+    partition.remove(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if (leader !== null) this.#options.events.onResign(topicPartition, leader.leaderEpoch)
+    // A log that could not be opened is kept for a look at it.
+    if (partition.log === null) await this.#logs.quarantine(topicPartition)
+    else await this.#logs.deleteLog(topicPartition)
+  }
+
+  /** Leads or follows, as the image says. */
+  #follow(partition: Partition, image: MetadataImage): void {
+    const { topic, partition: index } = partition.topicPartition
+    const placed = image.partition(topic, index)
+    if (placed === undefined) return
+    partition.leaderId = placed.leader
+    partition.leaderEpoch = placed.leaderEpoch
+    if (placed.leader !== this.#options.nodeId) return this.#resign(partition)
+    const led = partition.leader?.leaderEpoch
+    if (led !== undefined && led !== placed.leaderEpoch) this.#resign(partition)
+    const went = partition.lead({
+      nodeId: this.#options.nodeId,
+      leaderEpoch: placed.leaderEpoch,
+      registration: placed,
+      eligible: eligibleOf(placed, image),
+      lagTimeMaxMs: this.#options.lagTimeMaxMs ?? 30_000,
+      nowMs: this.#env.clock.monotonicMs(),
+    })
+    if (went !== 'began') return
+    this.#options.events.onLead(partition.topicPartition, new LeaderLog(partition, this.#env.clock))
+  }
+
+  #resign(partition: Partition): void {
+    const { leader } = partition
+    if (leader === null) return
+    partition.resign()
+    this.#options.events.onResign(partition.topicPartition, leader.leaderEpoch)
+  }
+
+  #reconfigure(changes: MetadataChanges, image: MetadataImage): void {
+    const all = changes.configs.some(({ type }) => type === ResourceType.broker)
+    if (all) this.#settings.clear()
+    for (const { type, name } of changes.configs) if (type === ResourceType.topic) this.#settings.delete(name)
+    for (const { name } of changes.deletedTopics) this.#settings.delete(name)
+    const topics = changes.configs.filter(({ type }) => type === ResourceType.topic).map(({ name }) => name)
+    const touched = all ? this.hosted : topics.flatMap((topic) => [...this.hosted.ofTopic(topic)])
+    for (const partition of touched) partition.reconfigure(this.#settingsOf(partition.topicPartition.topic, image))
+  }
+
+  /** One object for all partitions of a topic. */
+  #settingsOf(topic: string, image: MetadataImage): TopicSettings {
+    let settings = this.#settings.get(topic)
+    if (settings === undefined) {
+      const producerIdExpirationMs = this.#options.producerIdExpirationMs ?? 86_400_000
+      settings = topicSettings(this.#options.configOf(topic, image), { producerIdExpirationMs })
+      this.#settings.set(topic, settings)
+    }
+    return settings
+  }
+
+  async #onShortTick(): Promise<void> {
+    await this.#highWatermarks.write()
+    for (const [name, { topic, partition }] of [...this.#waitingForSpace]) {
+      this.#waitingForSpace.delete(name)
+      // The topic may have gone meanwhile.
+      if (this.hosted.image.topicById(topic.topicId) === undefined) continue
+      await this.#open(topic, partition)
+      const opened = this.hosted.get(topic.name, partition)
+      if (opened !== undefined) this.#follow(opened, this.hosted.image)
+    }
+  }
+
+  async #onLagTick(): Promise<void> {
+    const nowMs = this.#env.clock.monotonicMs()
+    for (const partition of this.hosted) partition.tick(nowMs)
+  }
+
+  async #onRetentionTick(): Promise<void> {
+    await this.#logs.applyRetention(({ topic, partition }) => this.hosted.get(topic, partition)?.highWatermark ?? 0)
+  }
+
+  /** `work` again and again, `intervalMs` after it was done last. It must not reject. */
+  #every(intervalMs: number, work: () => Promise<void>): void {
+    const timer = this.#env.timers.after(intervalMs, () => {
+      this.#timers.delete(timer)
+      work().then(() => {
+        if (!this.#stopped) this.#every(intervalMs, work)
+      })
+    })
+    this.#timers.add(timer)
+  }
+}
+
+/** The replicas that may be in the ISR now. */
+function eligibleOf({ replicas }: PartitionImage, image: MetadataImage): EligibleBroker[] {
+  const eligible: EligibleBroker[] = []
+  for (const id of replicas) {
+    const broker = image.broker(id)
+    if (broker !== undefined && !broker.fenced && !broker.inControlledShutdown) {
+      eligible.push({ id, brokerEpoch: broker.brokerEpoch })
+    }
+  }
+  return eligible
+}

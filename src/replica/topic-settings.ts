@@ -1,0 +1,65 @@
+import type { BatchLimits } from '../protocol/batch/validate.ts'
+import type { TopicConfigSource } from '../controller/topic-config.ts'
+import { CODECS, type Codec } from '../protocol/batch/header.ts'
+import type { LogConfig } from '../storage/config.ts'
+
+/** What a topic's configuration means to the replicas of its partitions. Replaced as a whole when it changes. */
+export interface TopicSettings {
+  readonly log: LogConfig
+  readonly minInsyncReplicas: number
+  /** Without the name of a partition, which each adds. */
+  readonly batchLimits: Omit<BatchLimits, 'partition'>
+}
+
+/** Reads every key a replica goes by. The values have been validated where they were set. */
+export function topicSettings(
+  config: TopicConfigSource,
+  { producerIdExpirationMs }: { producerIdExpirationMs: number },
+): TopicSettings {
+  const number = (key: string) => Number(config(key))
+  const cleanupPolicy = config('cleanup.policy')
+    .split(',')
+    .filter((policy) => policy === 'delete' || policy === 'compact')
+  const timestampType = config('message.timestamp.type') === 'LogAppendTime' ? 'LogAppendTime' : 'CreateTime'
+  const codec = codecOfTopic(config('compression.type'))
+  const log: LogConfig = {
+    segmentBytes: number('segment.bytes'),
+    segmentMs: number('segment.ms'),
+    segmentJitterMs: number('segment.jitter.ms'),
+    segmentIndexBytes: number('segment.index.bytes'),
+    indexIntervalBytes: number('index.interval.bytes'),
+    cleanupPolicy,
+    retentionMs: number('retention.ms'),
+    retentionBytes: number('retention.bytes'),
+    timestampType,
+    fileDeleteDelayMs: number('file.delete.delay.ms'),
+    durabilityMode: config('durability.mode') === 'relaxed' ? 'relaxed' : 'fsync',
+    producerIdExpirationMs,
+  }
+  return {
+    log,
+    minInsyncReplicas: number('min.insync.replicas'),
+    batchLimits: {
+      maxBatchBytes: number('max.message.bytes'),
+      segmentBytes: log.segmentBytes,
+      compacted: cleanupPolicy.includes('compact'),
+      logAppendTime: timestampType === 'LogAppendTime',
+      timestampBeforeMaxMs: number('message.timestamp.before.max.ms'),
+      timestampAfterMaxMs: number('message.timestamp.after.max.ms'),
+      codec,
+      ...levelOf(config, codec),
+    },
+  }
+}
+
+/** Null for `producer`: what came is kept. */
+function codecOfTopic(compressionType: string): Codec | null {
+  if (compressionType === 'producer') return null
+  if (compressionType === 'uncompressed') return 'none'
+  return CODECS.find((codec) => codec === compressionType) ?? null
+}
+
+function levelOf(config: TopicConfigSource, codec: Codec | null): { compressionLevel?: number } {
+  if (codec !== 'gzip' && codec !== 'zstd' && codec !== 'lz4') return {}
+  return { compressionLevel: Number(config(`compression.${codec}.level`)) }
+}
