@@ -9,7 +9,8 @@ import { root } from '../test/support/files.ts'
 
 const levels: readonly (readonly string[])[] = [
   ['base'],
-  ['model', 'env'],
+  ['model'],
+  ['env'],
   ['protocol'],
   ['raft', 'partition', 'metadata'],
   ['controller', 'group', 'transaction', 'security', 'storage'],
