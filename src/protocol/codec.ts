@@ -137,10 +137,9 @@ function hasResponseHeaderTags(api: Api, version: number): boolean {
   return api.responseHeader === 'as flexible' && isFlexible(api, version)
 }
 
+/** Bytes after the body are ignored: a real Kafka does so too (tried with 4.4.0), so some client may rely on it. */
 function decodeBody(body: AnyField, api: Api, version: number, reader: MessageReader): never {
-  const value = structDecoder(structOf(body), { version, flexible: isFlexible(api, version) })(reader)
-  if (reader.remaining > 0) throw new MalformedError(`${reader.remaining} bytes too many`)
-  return value as never
+  return structDecoder(structOf(body), { version, flexible: isFlexible(api, version) })(reader) as never
 }
 
 function encodeBody(body: AnyField, api: Api, version: number, writer: ByteWriter, value: unknown): void {

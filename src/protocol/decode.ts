@@ -53,6 +53,7 @@ function makeStructDecoder(type: StructType, variant: Variant): Decode {
         throw malformedAt(names[at], error)
       }
     }`
+  // oxlint-disable-next-line typescript/no-implied-eval -- made of our own definitions only
   const make = new Function('parts', 'names', 'tagged', 'readTags', 'malformedAt', body)
   return make(parts, [...names, ''], tagged, readTags, malformedAt)
 }
@@ -141,10 +142,10 @@ function lengthPrefixed(
 
 function arrayDecoder(of: Type, nullable: boolean, variant: Variant): Decode {
   const decode = valueDecoder(of, false, variant)
-  const elementBytes = minSize(of, false, variant)
-  assert(elementBytes > 0, `an array whose elements take no bytes in version ${variant.version}`)
+  const element = { bytes: minSize(of, false, variant), weight: DIRECT.has(of.kind as ScalarKind) ? 0.1 : 1 }
+  assert(element.bytes > 0, `an array whose elements take no bytes in version ${variant.version}`)
   return lengthPrefixed(nullable, variant, (reader, length) => {
-    reader.claim(length, elementBytes)
+    reader.claim(length, element)
     const values: unknown[] = []
     let index = 0
     try {

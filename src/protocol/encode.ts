@@ -6,7 +6,7 @@ import type { AnyField, ScalarKind, StructType, Type } from './field.ts'
 
 /** Turns a schema into code that encodes one version of it; the counterpart of `decode.ts`, generated for the same reason. */
 
-// biome-ignore lint/suspicious/noExplicitAny: the static types were checked where the value entered.
+// oxlint-disable-next-line typescript/no-explicit-any -- the types were checked where the value came in.
 export type Encode = (writer: ByteWriter, value: any) => void
 
 const STRING_BYTES_MAX = 0x7fff
@@ -54,6 +54,7 @@ function makeStructEncoder(type: StructType, variant: Variant): Encode {
       }
       ${variant.flexible ? (tagged.length === 0 ? 'writer.uvarint(0)' : 'writeTags(writer, value, tagged)') : ''}
     }`
+  // oxlint-disable-next-line typescript/no-implied-eval -- made of our own definitions only
   const make = new Function('encoders', 'defaults', 'names', 'tagged', 'writeTags', 'unencodableAt', body)
   return make(encoders, defaults, names, tagged, writeTags, unencodableAt)
 }

@@ -91,7 +91,7 @@ export class Field<Out, In = Out, Optional extends boolean = false> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: any field at all; `unknown` would not accept the modifiers' parameters.
+// oxlint-disable-next-line typescript/no-explicit-any -- any field at all: `unknown` is not what the modifiers take.
 export type AnyField = Field<any, any, boolean>
 export type Fields = Readonly<Record<string, AnyField>>
 

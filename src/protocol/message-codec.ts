@@ -41,11 +41,10 @@ export function decodeMessage<Body extends AnyField>(
 ): { readonly version: number; readonly value: ValueOf<Body> } {
   const reader = fileReader(buffer)
   const version = readVersion(message.name, reader)
-  const last = message.versions[1]
-  if (version > last && message.newer === 'as last known') {
-    return { version, value: readBody(message, message.fields, last, reader, 'ignore what follows') as ValueOf<Body> }
-  }
-  return { version, value: readBody(message, message.fields, version, reader) as ValueOf<Body> }
+  const tolerant = message.newer === 'as last known'
+  const readAs = tolerant ? Math.min(version, message.versions[1]) : version
+  const rest = tolerant ? 'ignore what follows' : 'refuse what follows'
+  return { version, value: readBody(message, message.fields, readAs, reader, rest) as ValueOf<Body> }
 }
 
 /** Log records by their names; the keys must be the names of the records. */

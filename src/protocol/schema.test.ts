@@ -136,18 +136,18 @@ test('strings longer than Kafka allows are refused in both directions', () => {
 })
 
 test('the elements of a message are limited in all, not only one by one', () => {
-  const schema = struct({ rows: array(array2(int8)) })
-  const row = '00000002' + '0101'
+  const schema = struct({ rows: array(struct({ cells: array(string), numbers: array(int8) })) })
+  const row = '00000002' + '0000'.repeat(2) + '0000000a' + '01'.repeat(10)
   const bytes = Buffer.from('00000003' + row.repeat(3), 'hex')
-  const within = new MessageReader(bytes, 0, bytes.length, 9)
-  assert.deepEqual(structDecoder(structOf(schema), OLD)(within), { rows: [1, 2, 3].map(() => ({ cells: [1, 1] })) })
-  const beyond = new MessageReader(bytes, 0, bytes.length, 8)
-  assert.throws(() => structDecoder(structOf(schema), OLD)(beyond), /rows\[2\]\.cells: 2 elements, the limit leaves 1/)
+  const decodeWithin = (elementsMax: number) =>
+    structDecoder(structOf(schema), OLD)(new MessageReader(bytes, 0, bytes.length, elementsMax))
+  // Three rows, three times two strings, and three times ten numbers, of which ten count as one.
+  assert.deepEqual(decodeWithin(12), {
+    rows: Array.from({ length: 3 }, () => ({ cells: ['', ''], numbers: Array(10).fill(1) })),
+  })
+  assert.throws(() => decodeWithin(11), /rows\[2\]\.numbers: 10 elements, the limit leaves 0/)
+  assert.throws(() => decodeWithin(10), /rows\[2\]\.cells: 2 elements, the limit leaves 1/)
 })
-
-function array2(of: typeof int8) {
-  return struct({ cells: array(of) })
-}
 
 test('records are views when decoded and the very buffers when encoded', () => {
   const schema = struct({ records: records.nullable() })

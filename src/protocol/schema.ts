@@ -118,8 +118,7 @@ export type RequestInput<A extends Api> = InputOf<A['request']>
 export type ResponseInput<A extends Api> = InputOf<A['response']>
 
 /** Any API, for code that passes bodies through without looking inside. */
-// biome-ignore lint/suspicious/noExplicitAny: bodies of any shape.
-export type AnyApi = Api<Field<any, any>, Field<any, any>>
+export type AnyApi = Api
 
 /** Anything that is not a request: a file's content, a control record, a blob inside of a request. */
 export interface Message<Body extends AnyField = AnyField> {
