@@ -16,7 +16,7 @@ import { deleteTopic } from '../test/support/wire-calls.ts'
 import { consumeWithJava, produceWithJava, recordsPerGb, type Transfer } from './clients.ts'
 import { startToFirstAck } from './first-ack.ts'
 import { cpuSeconds, residentBytes } from './process-stats.ts'
-import { type Comparison, machine, median, table, writeIntoDocs } from './report.ts'
+import { type Comparison, machine, median, table, writeBetweenMarks } from './report.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -196,10 +196,9 @@ const text = table([
 const command = `npm run bench -- quick --rounds ${rounds} --gb ${values.gb} --warm-gb ${values['warm-gb']}`
 console.log(`\n${text}\n`)
 if (values.write) {
-  writeIntoDocs(
-    'quick',
-    `\`${command} --write\` on ${machine()}; medians of ${rounds} rounds, smallest and largest in brackets.\n\n${text}`,
-  )
-  console.log('written to docs/performance.md')
+  const context = `\`${command} --write\` on ${machine()}; medians of ${rounds} rounds, smallest and largest in brackets.`
+  writeBetweenMarks('docs/performance.md', 'quick', `${context}\n\n${text}`)
+  writeBetweenMarks('README.md', 'quick', text)
+  console.log('written to docs/performance.md and README.md')
 }
 process.exit()

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../test/support/files.ts'
@@ -67,12 +67,12 @@ export function machine(): string {
   return `${cpus().length} × ${model}, ${memory} GiB, Linux ${release()}, Node ${process.versions.node}`
 }
 
-/** Replaces the part of docs/performance.md between the marks of `name`; the words around it stay. */
-export function writeIntoDocs(name: string, text: string): void {
-  const file = join(root, 'docs', 'performance.md')
+/** Replaces the part of `file` between the marks of `name`; the words around it stay. */
+export function writeBetweenMarks(file: string, name: string, text: string): void {
+  const path = join(root, file)
   const [begin, end] = [`<!-- begin: ${name} -->`, `<!-- end: ${name} -->`]
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : `# Performance\n\n${begin}\n${end}\n`
+  const before = readFileSync(path, 'utf8')
   const [from, to] = [before.indexOf(begin), before.indexOf(end)]
   if (from < 0 || to < from) throw new Error(`${file} lacks the marks ${begin} and ${end}`)
-  writeFileSync(file, `${before.slice(0, from + begin.length)}\n${text.trim()}\n${before.slice(to)}`)
+  writeFileSync(path, `${before.slice(0, from + begin.length)}\n${text.trim()}\n${before.slice(to)}`)
 }
