@@ -1,0 +1,113 @@
+import { Fetch } from '../../protocol/apis/fetch.ts'
+import { ListOffsets } from '../../protocol/apis/list-offsets.ts'
+import { ErrorCode, errorName, isRetriable } from '../../protocol/errors.ts'
+import type { History } from '../history/history.ts'
+import { AnswerError, type ClusterClient } from './cluster-client.ts'
+import { type ReceivedRecord, receivedRecords } from './payload.ts'
+
+/** Asks ListOffsets for the earliest, or for the end. */
+export const EARLIEST = -2
+export const LATEST = -1
+
+export interface FetchedRecords {
+  readonly records: readonly ReceivedRecord[]
+  /** Where to go on. */
+  readonly to: number
+  readonly logStartOffset: number
+  readonly highWatermark: number
+}
+
+/**
+ * One fetch of one partition; null where it has to be repeated. What it tells about the partition's bounds goes into the
+ * history.
+ */
+export async function fetchOnce(
+  client: ClusterClient,
+  history: History,
+  place: { topic: string; partition: number; from: number; maxWaitMs: number },
+): Promise<FetchedRecords | null> {
+  const { topic, partition, from, maxWaitMs } = place
+  const { topicId } = await client.topic(topic)
+  const invoked = history.moment()
+  const answer = await client.tolerate(async () => {
+    const wire = await client.leaderOf(topic, partition)
+    const partitionMaxBytes = client.random.pick([1, 2000, 1 << 20])
+    const partitions = [{ partition, fetchOffset: from, partitionMaxBytes }]
+    return wire.request(Fetch, {
+      maxWaitMs,
+      minBytes: 1,
+      topics: [{ topic, topicId, partitions }],
+      forgottenTopicsData: [],
+    })
+  })
+  const result = answer?.responses[0]?.partitions[0]
+  if (result === undefined) {
+    client.forget(topic)
+    return null
+  }
+  const { errorCode, logStartOffset, highWatermark } = result
+  if (errorCode !== 0) {
+    if (!isRetriable(errorCode)) throw new AnswerError(`fetch of ${topic}-${partition} from ${from}`, errorCode)
+    client.forget(topic)
+    return null
+  }
+  history.bounds.push({
+    partition: `${topic}-${partition}`,
+    start: logStartOffset < 0 ? null : logStartOffset,
+    end: highWatermark < 0 ? null : highWatermark,
+    wallMs: client.env.clock.wallMs(),
+    invoked,
+    completed: history.moment(),
+  })
+  const { records, to } = receivedRecords(Buffer.concat(result.records ?? []), from)
+  return { records, to, logStartOffset, highWatermark }
+}
+
+/** The offset that `timestamp` stands for; null where it has to be asked for again. */
+export async function listOffset(
+  client: ClusterClient,
+  place: { topic: string; partition: number; timestamp: number },
+): Promise<number | null> {
+  const { topic, partition, timestamp } = place
+  const wire = await client.leaderOf(topic, partition)
+  const partitions = [{ partitionIndex: partition, timestamp }]
+  const answer = await wire.request(ListOffsets, { replicaId: -1, topics: [{ name: topic, partitions }] })
+  const result = answer.topics[0]?.partitions[0]
+  if (result === undefined) throw new Error(`ListOffsets without ${topic}-${partition}`)
+  if (result.errorCode === 0) return result.offset
+  if (!isRetriable(result.errorCode)) throw new AnswerError('ListOffsets', result.errorCode)
+  client.forget(topic)
+  return null
+}
+
+/** Everything in the partition, from its first offset to its end as they are now. */
+export async function readWhole(
+  client: ClusterClient,
+  history: History,
+  { topic, partition }: { topic: string; partition: number },
+): Promise<void> {
+  const start = await client.persist(() => listOffset(client, { topic, partition, timestamp: EARLIEST }))
+  const end = await client.persist(() => listOffset(client, { topic, partition, timestamp: LATEST }))
+  const records: ReceivedRecord[] = []
+  let position = start
+  while (position < end) {
+    const from = position
+    const fetched = await client.persist(() => fetchOnce(client, history, { topic, partition, from, maxWaitMs: 100 }))
+    records.push(...fetched.records)
+    position = fetched.to
+  }
+  history.finalReads.push({ partition: `${topic}-${partition}`, start, end, records })
+}
+
+/** Also worth another try for a group's requests. */
+export function isCoordinatorTrouble(errorCode: number): boolean {
+  return (
+    errorCode === ErrorCode.COORDINATOR_NOT_AVAILABLE ||
+    errorCode === ErrorCode.COORDINATOR_LOAD_IN_PROGRESS ||
+    errorCode === ErrorCode.NOT_COORDINATOR
+  )
+}
+
+export function unexpected(what: string, errorCode: number): Error {
+  return new Error(`${what} was answered with ${errorName(errorCode)}`)
+}

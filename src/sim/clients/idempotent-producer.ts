@@ -1,0 +1,170 @@
+import { assert } from '../../base/assert.ts'
+import { InitProducerId } from '../../protocol/apis/init-producer-id.ts'
+import { Produce, type ProduceResponse } from '../../protocol/apis/produce.ts'
+import { buildBatch } from '../../protocol/batch/build.ts'
+import { type Codec, CODECS } from '../../protocol/batch/header.ts'
+import { ErrorCode, errorName, isRetriable } from '../../protocol/errors.ts'
+import type { History, Send } from '../history/history.ts'
+import type { ClusterClient } from './cluster-client.ts'
+import { digestOf, type Payload, payloadOf } from './payload.ts'
+import type { Wire } from './wire.ts'
+
+/** What a broker with idempotence promises to keep in order. */
+const IN_FLIGHT_MAX = 5
+
+interface Batch {
+  readonly sends: readonly Send[]
+  readonly bytes: Buffer
+  state: 'queued' | 'in flight'
+}
+
+class PartitionQueue {
+  readonly partition: number
+  readonly batches: Batch[] = []
+  sequence = 0
+  inFlight = 0
+  /** Something failed: nothing new is sent before all answers are there, for the order must be kept. */
+  isResetting = false
+  /** The batches find their connection one after the other, so that they leave in order. */
+  turn: Promise<Wire | null> = Promise.resolve(null)
+
+  constructor(partition: number) {
+    this.partition = partition
+  }
+}
+
+/**
+ * Sends with acks=all and sequence numbers, up to five batches in flight a partition, and repeats every batch until it is
+ * acknowledged, byte for byte the same. So after healing all is acknowledged, each record once.
+ */
+export class IdempotentProducer {
+  readonly name: string
+  readonly topic: string
+  readonly #client: ClusterClient
+  readonly #history: History
+  readonly #queues: PartitionQueue[]
+  readonly #codec: Codec
+  #identity: { producerId: number; producerEpoch: number } | null = null
+  #topicId = ''
+  #records = 0
+  #waking = false
+
+  constructor(options: { name: string; topic: string; partitions: number; client: ClusterClient; history: History }) {
+    this.name = options.name
+    this.topic = options.topic
+    this.#client = options.client
+    this.#history = options.history
+    this.#queues = Array.from({ length: options.partitions }, (_, partition) => new PartitionQueue(partition))
+    const { random } = options.client
+    this.#codec = random.chance(0.5) ? 'none' : random.pick(CODECS)
+  }
+
+  /** Sent and not acknowledged. */
+  get pending(): number {
+    return this.#queues.reduce((sum, { batches }) => sum + batches.reduce((own, { sends }) => own + sends.length, 0), 0)
+  }
+
+  /** Gets a producer id. */
+  async start(): Promise<void> {
+    this.#topicId = (await this.#client.topic(this.topic)).topicId
+    this.#identity = await this.#client.persist(async () => {
+      const wire = await this.#client.any()
+      const body = { transactionalId: null, transactionTimeoutMs: 60_000 }
+      const answer = await wire.request(InitProducerId, body, { fromVersion: 3 })
+      if (answer.errorCode === 0) return answer
+      assert(isRetriable(answer.errorCode), `InitProducerId: ${errorName(answer.errorCode)}`)
+      return null
+    })
+  }
+
+  /** Queues one batch of `count` records for one partition. */
+  send(partition: number, count: number): void {
+    const { random, env } = this.#client
+    const queue = this.#queues[partition] as PartitionQueue
+    const payloads: Payload[] = []
+    const sends: Send[] = []
+    for (let i = 0; i < count; i++) {
+      const id = `${this.name}-${++this.#records}`
+      const payload = payloadOf(id, `key-${random.below(20)}`, random, env.clock.wallMs())
+      payloads.push(payload)
+      sends.push(
+        this.#history.send({
+          id,
+          producer: this.name,
+          partition: `${this.topic}-${partition}`,
+          digest: digestOf(payload),
+          timestampMs: payload.timestampMs,
+        }),
+      )
+    }
+    assert(this.#identity !== null, 'send before start')
+    const bytes = buildBatch({ records: payloads, codec: this.#codec, baseSequence: queue.sequence, ...this.#identity })
+    queue.sequence += count
+    queue.batches.push({ sends, bytes, state: 'queued' })
+    this.#pump(queue)
+  }
+
+  #pump(queue: PartitionQueue): void {
+    if (queue.isResetting) {
+      if (queue.inFlight > 0) return
+      this.#wakeLater()
+      return
+    }
+    for (const batch of queue.batches) {
+      if (queue.inFlight >= IN_FLIGHT_MAX) return
+      if (batch.state === 'queued') this.#dispatch(queue, batch)
+    }
+  }
+
+  #dispatch(queue: PartitionQueue, batch: Batch): void {
+    batch.state = 'in flight'
+    queue.inFlight++
+    this.#request(queue, batch).then((isAcked) => {
+      queue.inFlight--
+      if (isAcked) queue.batches.splice(queue.batches.indexOf(batch), 1)
+      else queue.isResetting = true
+      this.#pump(queue)
+    })
+  }
+
+  /** True when the batch was acknowledged; false when it must be sent again. */
+  async #request(queue: PartitionQueue, batch: Batch): Promise<boolean> {
+    const topicId = this.#topicId
+    const partitionData = [{ index: queue.partition, records: [batch.bytes] }]
+    const body = { acks: -1, timeoutMs: 5000, topicData: [{ name: this.topic, topicId, partitionData }] }
+    queue.turn = queue.turn.then(() => this.#client.tolerate(() => this.#client.leaderOf(this.topic, queue.partition)))
+    const wire = await queue.turn
+    if (wire === null) return false
+    const answer = await this.#client.tolerate(() => wire.request(Produce, body))
+    return answer !== null && this.#judge(answer, batch)
+  }
+
+  #judge(answer: ProduceResponse, { sends }: Batch): boolean {
+    const result = answer.responses[0]?.partitionResponses[0]
+    assert(result !== undefined, 'a Produce answer without the partition')
+    const { errorCode, baseOffset } = result
+    if (errorCode === 0) {
+      sends.forEach((send, i) => {
+        this.#history.acked(send, baseOffset + i)
+      })
+      return true
+    }
+    if (errorCode === ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER || isRetriable(errorCode)) return false
+    throw new Error(`${this.name}: a good batch was answered with ${errorName(errorCode)}: ${result.errorMessage}`)
+  }
+
+  #wakeLater(): void {
+    if (this.#waking) return
+    this.#waking = true
+    void this.#client.backOff().then(() => {
+      this.#waking = false
+      this.#client.forget(this.topic)
+      for (const queue of this.#queues) {
+        if (!queue.isResetting || queue.inFlight > 0) continue
+        queue.isResetting = false
+        for (const batch of queue.batches) batch.state = 'queued'
+        this.#pump(queue)
+      }
+    })
+  }
+}

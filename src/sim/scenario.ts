@@ -1,0 +1,49 @@
+import { assert } from '../base/assert.ts'
+import type { DiskProfile } from './disk/disk-faults.ts'
+import type { NetProfile } from './net/sim-net.ts'
+import { type RunReport, type Sim, simulate } from './sim.ts'
+import { drawWorld } from './swarm.ts'
+
+export interface ScenarioOptions {
+  /** How many seeds a routine run takes. */
+  readonly seeds: number
+  /** Default: drawn from the seed. */
+  readonly disk?: DiskProfile
+  readonly net?: NetProfile
+  readonly stepsMax?: number
+}
+
+export interface Scenario {
+  readonly name: string
+  readonly options: ScenarioOptions
+  readonly body: (sim: Sim) => Promise<void>
+}
+
+const registered = new Map<string, Scenario>()
+
+/**
+ * Registers a scenario. It states its faults first, then heals, and only then demands progress; it throws when something
+ * is wrong. The name is a sentence.
+ */
+export function scenario(name: string, options: ScenarioOptions, body: (sim: Sim) => Promise<void>): void {
+  assert(!registered.has(name), `two scenarios named '${name}'`)
+  registered.set(name, { name, options, body })
+}
+
+export function scenarios(): Scenario[] {
+  return [...registered.values()]
+}
+
+/** Runs one seed. Throws `RunFailure`. `prepare` may look at the world before anything happens. */
+export function runScenario(
+  { options, body }: Scenario,
+  seed: number,
+  prepare?: (sim: Sim) => void,
+): Promise<RunReport> {
+  const world = drawWorld(seed)
+  const simOptions = { seed, ...world, ...options }
+  return simulate(simOptions, (sim) => {
+    prepare?.(sim)
+    return body(sim)
+  })
+}
