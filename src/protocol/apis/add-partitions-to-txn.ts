@@ -1,6 +1,6 @@
 import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
-const addPartitionsToTxnTopic = struct({
+const topic = struct({
   name: string,
   partitions: array(int32),
 })
@@ -10,22 +10,22 @@ const transaction = struct({
   producerId: int64,
   producerEpoch: int16,
   verifyOnly: bool.default(false),
-  topics: array(addPartitionsToTxnTopic),
+  topics: array(topic),
 })
 
-const addPartitionsToTxnPartitionResult = struct({
+const partitionResult = struct({
   partitionIndex: int32,
   partitionErrorCode: int16,
 })
 
-const addPartitionsToTxnTopicResult = struct({
+const topicResult = struct({
   name: string,
-  resultsByPartition: array(addPartitionsToTxnPartitionResult),
+  resultsByPartition: array(partitionResult),
 })
 
-const resultsByTransaction = struct({
+const transactionResult = struct({
   transactionalId: string,
-  topicResults: array(addPartitionsToTxnTopicResult),
+  topicResults: array(topicResult),
 })
 
 /**
@@ -43,13 +43,13 @@ export const AddPartitionsToTxn = api({
     v3AndBelowTransactionalId: string.until(3),
     v3AndBelowProducerId: int64.until(3),
     v3AndBelowProducerEpoch: int16.until(3),
-    v3AndBelowTopics: array(addPartitionsToTxnTopic).until(3),
+    v3AndBelowTopics: array(topic).until(3),
   }),
   response: struct({
     throttleTimeMs: int32.default(0),
     errorCode: int16.since(4).ignorable,
-    resultsByTransaction: array(resultsByTransaction).since(4),
-    resultsByTopicV3AndBelow: array(addPartitionsToTxnTopicResult).until(3),
+    resultsByTransaction: array(transactionResult).since(4),
+    resultsByTopicV3AndBelow: array(topicResult).until(3),
   }),
 })
 export type AddPartitionsToTxnRequest = RequestOf<typeof AddPartitionsToTxn>

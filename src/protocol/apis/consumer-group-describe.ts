@@ -31,7 +31,7 @@ const member = struct({
   clientHost: string,
   subscribedTopicNames: array(string),
   subscribedTopicRegex: string.nullable().default(null),
-  assignment: assignment,
+  assignment,
   targetAssignment: assignment,
   memberType: int8.since(1, { absent: -1 }).ignorable,
 })

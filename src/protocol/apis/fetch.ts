@@ -1,4 +1,5 @@
 import { INT64_MAX } from '../limits.ts'
+import { leaderIdAndEpoch, nodeEndpoint } from '../parts.ts'
 import {
   api,
   array,
@@ -54,9 +55,7 @@ const partitionResponse = struct({
   divergingEpoch: struct({ epoch: int32.default(-1), endOffset: int64.default(-1) })
     .since(12)
     .tag(0),
-  currentLeader: struct({ leaderId: int32.default(-1), leaderEpoch: int32.default(-1) })
-    .since(12)
-    .tag(1),
+  currentLeader: leaderIdAndEpoch.since(12).tag(1),
   // Set when the follower must load a snapshot first (metadata log).
   snapshotId: struct({ endOffset: int64.default(-1), epoch: int32.default(-1) })
     .since(12)
@@ -72,13 +71,6 @@ const topicResponse = struct({
   topic: string.until(12).ignorable,
   topicId: uuid.since(13).ignorable,
   partitions: array(partitionResponse),
-})
-
-const nodeEndpoint = struct({
-  nodeId: int32,
-  host: string,
-  port: int32,
-  rack: string.nullable().default(null),
 })
 
 /**

@@ -1,3 +1,4 @@
+import { leaderIdAndEpoch, nodeEndpoint } from '../parts.ts'
 import {
   api,
   array,
@@ -33,22 +34,13 @@ const partitionResponse = struct({
   // The records for which the batch was refused.
   recordErrors: array(recordError).since(8).ignorable,
   errorMessage: string.nullable().since(8, { absent: null }).ignorable,
-  currentLeader: struct({ leaderId: int32.default(-1), leaderEpoch: int32.default(-1) })
-    .since(10)
-    .tag(0),
+  currentLeader: leaderIdAndEpoch.since(10).tag(0),
 })
 
 const topicResponse = struct({
   name: string.until(12).ignorable,
   topicId: uuid.since(13).ignorable,
   partitionResponses: array(partitionResponse),
-})
-
-const nodeEndpoint = struct({
-  nodeId: int32,
-  host: string,
-  port: int32,
-  rack: string.nullable().default(null),
 })
 
 /**

@@ -1,23 +1,5 @@
-import {
-  api,
-  array,
-  bool,
-  int16,
-  int32,
-  int64,
-  int8,
-  type RequestOf,
-  type ResponseOf,
-  string,
-  struct,
-  uuid,
-} from '../schema.ts'
-
-const acknowledgementBatch = struct({
-  firstOffset: int64,
-  lastOffset: int64,
-  acknowledgeTypes: array(int8),
-})
+import { acknowledgementBatch, nodeEndpoint } from '../parts.ts'
+import { api, array, bool, int16, int32, type RequestOf, type ResponseOf, string, struct, uuid } from '../schema.ts'
 
 const partition = struct({
   partitionIndex: int32,
@@ -29,13 +11,6 @@ const partitionResult = struct({
   errorCode: int16,
   errorMessage: string.nullable().default(null),
   currentLeader: struct({ leaderId: int32, leaderEpoch: int32 }),
-})
-
-const nodeEndpoint = struct({
-  nodeId: int32,
-  host: string,
-  port: int32,
-  rack: string.nullable().default(null),
 })
 
 /**

@@ -1,3 +1,4 @@
+import { acknowledgementBatch, nodeEndpoint } from '../parts.ts'
 import {
   api,
   array,
@@ -14,12 +15,6 @@ import {
   uuid,
 } from '../schema.ts'
 
-const acknowledgementBatch = struct({
-  firstOffset: int64,
-  lastOffset: int64,
-  acknowledgeTypes: array(int8),
-})
-
 const partition = struct({
   partitionIndex: int32,
   acknowledgementBatches: array(acknowledgementBatch),
@@ -32,15 +27,8 @@ const partitionResult = struct({
   acknowledgeErrorCode: int16,
   acknowledgeErrorMessage: string.nullable().default(null),
   currentLeader: struct({ leaderId: int32, leaderEpoch: int32 }),
-  records: records,
+  records,
   acquiredRecords: array(struct({ firstOffset: int64, lastOffset: int64, deliveryCount: int16 })),
-})
-
-const nodeEndpoint = struct({
-  nodeId: int32,
-  host: string,
-  port: int32,
-  rack: string.nullable().default(null),
 })
 
 /**

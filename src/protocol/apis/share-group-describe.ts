@@ -17,7 +17,7 @@ const member = struct({
   clientId: string,
   clientHost: string,
   subscribedTopicNames: array(string),
-  assignment: assignment,
+  assignment,
 })
 
 const group = struct({

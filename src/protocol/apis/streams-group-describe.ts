@@ -1,3 +1,4 @@
+import { topologyDescription } from '../parts.ts'
 import {
   api,
   array,
@@ -73,33 +74,9 @@ const member = struct({
   clientTags: array(keyValue),
   taskOffsets: array(taskOffset),
   taskEndOffsets: array(taskOffset),
-  assignment: assignment,
+  assignment,
   targetAssignment: assignment,
   isClassic: bool,
-})
-
-const topologyDescriptionNode = struct({
-  name: string,
-  nodeType: int8,
-  sourceTopics: array(string),
-  sinkTopic: string.nullable().default(null),
-  stores: array(string),
-  successors: array(string),
-})
-
-const topologyDescriptionSubtopology = struct({
-  subtopologyId: string,
-  nodes: array(topologyDescriptionNode),
-})
-
-const topologyDescriptionGlobalStore = struct({
-  source: topologyDescriptionNode,
-  processor: topologyDescriptionNode,
-})
-
-const topologyDescription = struct({
-  subtopologies: array(topologyDescriptionSubtopology),
-  globalStores: array(topologyDescriptionGlobalStore),
 })
 
 const group = struct({

@@ -67,7 +67,7 @@ const topicPartition = struct({
   partitions: array(int32),
 })
 
-const partitionsByUserEndpoint = struct({
+const endpointPartitions = struct({
   userEndpoint: endpoint,
   activePartitions: array(topicPartition),
   standbyPartitions: array(topicPartition),
@@ -119,7 +119,7 @@ export const StreamsGroupHeartbeat = api({
     warmupTasks: array(tasks).nullable().default(null),
     topologyDescriptionRequired: bool.since(1),
     endpointInformationEpoch: int32,
-    partitionsByUserEndpoint: array(partitionsByUserEndpoint).nullable().default(null),
+    partitionsByUserEndpoint: array(endpointPartitions).nullable().default(null),
   }),
 })
 export type StreamsGroupHeartbeatRequest = RequestOf<typeof StreamsGroupHeartbeat>

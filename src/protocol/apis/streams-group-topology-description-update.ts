@@ -1,28 +1,5 @@
-import { api, array, int16, int32, int8, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
-
-const topologyDescriptionNode = struct({
-  name: string,
-  nodeType: int8,
-  sourceTopics: array(string),
-  sinkTopic: string.nullable().default(null),
-  stores: array(string),
-  successors: array(string),
-})
-
-const topologyDescriptionSubtopology = struct({
-  subtopologyId: string,
-  nodes: array(topologyDescriptionNode),
-})
-
-const topologyDescriptionGlobalStore = struct({
-  source: topologyDescriptionNode,
-  processor: topologyDescriptionNode,
-})
-
-const topologyDescription = struct({
-  subtopologies: array(topologyDescriptionSubtopology),
-  globalStores: array(topologyDescriptionGlobalStore),
-})
+import { topologyDescription } from '../parts.ts'
+import { api, int16, int32, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
 
 /** A Kafka Streams client stores a description of its topology for people to look at (KIP-1331). */
 export const StreamsGroupTopologyDescriptionUpdate = api({
@@ -35,7 +12,7 @@ export const StreamsGroupTopologyDescriptionUpdate = api({
     groupId: string,
     memberId: string,
     topologyEpoch: int32,
-    topologyDescription: topologyDescription,
+    topologyDescription,
   }),
   response: struct({
     throttleTimeMs: int32.default(0),

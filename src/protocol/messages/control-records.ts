@@ -72,7 +72,7 @@ export const KRaftVersionRecord = message({
   }),
 })
 
-const votersRecordVoter = struct({
+const voterWithEndpoints = struct({
   voterId: int32,
   voterDirectoryId: uuid,
   endpoints: array(struct({ name: string, host: string, port: uint16 })),
@@ -88,6 +88,6 @@ export const VotersRecord = message({
   versions: [0, 0],
   flexible: 0,
   fields: struct({
-    voters: array(votersRecordVoter),
+    voters: array(voterWithEndpoints),
   }),
 })

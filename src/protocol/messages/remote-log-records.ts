@@ -13,7 +13,7 @@ export const RemoteLogSegmentMetadataRecord = logRecord({
   versions: [0, 0],
   flexible: 0,
   fields: struct({
-    remoteLogSegmentId: remoteLogSegmentId,
+    remoteLogSegmentId,
     startOffset: int64,
     endOffset: int64,
     brokerId: int32,
@@ -34,7 +34,7 @@ export const RemoteLogSegmentMetadataUpdateRecord = logRecord({
   versions: [0, 0],
   flexible: 0,
   fields: struct({
-    remoteLogSegmentId: remoteLogSegmentId,
+    remoteLogSegmentId,
     brokerId: int32,
     eventTimestampMs: int64,
     customMetadata: bytes.nullable().default(null),

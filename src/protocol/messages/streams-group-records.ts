@@ -109,7 +109,7 @@ export const StreamsGroupTargetAssignmentMetadataRecord = coordinatorRecord({
   }),
 })
 
-const taskId = struct({
+const task = struct({
   subtopologyId: string,
   partitions: array(int32),
 })
@@ -122,13 +122,13 @@ export const StreamsGroupTargetAssignmentMemberRecord = coordinatorRecord({
   versions: [0, 0],
   flexible: 0,
   value: struct({
-    activeTasks: array(taskId),
-    standbyTasks: array(taskId),
-    warmupTasks: array(taskId),
+    activeTasks: array(task),
+    standbyTasks: array(task),
+    warmupTasks: array(task),
   }),
 })
 
-const streamsGroupCurrentMemberAssignmentTaskId = struct({
+const ownedTask = struct({
   subtopologyId: string,
   partitions: array(int32),
   assignmentEpochs: array(int32).nullable().tag(0),
@@ -145,11 +145,11 @@ export const StreamsGroupCurrentMemberAssignmentRecord = coordinatorRecord({
     memberEpoch: int32,
     previousMemberEpoch: int32,
     state: int8,
-    activeTasks: array(streamsGroupCurrentMemberAssignmentTaskId),
-    standbyTasks: array(streamsGroupCurrentMemberAssignmentTaskId),
-    warmupTasks: array(streamsGroupCurrentMemberAssignmentTaskId),
-    activeTasksPendingRevocation: array(streamsGroupCurrentMemberAssignmentTaskId),
-    standbyTasksPendingRevocation: array(streamsGroupCurrentMemberAssignmentTaskId),
-    warmupTasksPendingRevocation: array(streamsGroupCurrentMemberAssignmentTaskId),
+    activeTasks: array(ownedTask),
+    standbyTasks: array(ownedTask),
+    warmupTasks: array(ownedTask),
+    activeTasksPendingRevocation: array(ownedTask),
+    standbyTasksPendingRevocation: array(ownedTask),
+    warmupTasksPendingRevocation: array(ownedTask),
   }),
 })
