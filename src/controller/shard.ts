@@ -7,6 +7,7 @@ import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
 import { AlterConfigs } from '../protocol/apis/alter-configs.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
+import { ControllerRegistration } from '../protocol/apis/controller-registration.ts'
 import { CreatePartitions } from '../protocol/apis/create-partitions.ts'
 import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { DeleteTopics } from '../protocol/apis/delete-topics.ts'
@@ -19,6 +20,7 @@ import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts'
 import { BrokerSessions } from './broker-sessions.ts'
 import { fence, heartbeat, registerBroker, sessionTimeoutMs, unregisterBroker } from './brokers.ts'
 import type { BrokerContext } from './config-view.ts'
+import { registerController } from './controllers.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
 import type { Decision, DecisionContext } from './decision.ts'
@@ -52,6 +54,7 @@ export const controllerApis = [
   AlterConfigs,
   BrokerHeartbeat,
   BrokerRegistration,
+  ControllerRegistration,
   CreatePartitions,
   CreateTopics,
   DeleteTopics,
@@ -99,6 +102,8 @@ export class ControllerShard {
         return heartbeat(context, this.#sessions, request as RequestOf<typeof BrokerHeartbeat>)
       case BrokerRegistration.key:
         return registerBroker(context, this.#sessions, request as RequestOf<typeof BrokerRegistration>)
+      case ControllerRegistration.key:
+        return registerController(context, request as RequestOf<typeof ControllerRegistration>)
       case CreatePartitions.key:
         return createPartitions(context, request as RequestOf<typeof CreatePartitions>)
       case CreateTopics.key:

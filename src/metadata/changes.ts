@@ -1,4 +1,11 @@
-import type { BrokerImage, ConfigResource, MetadataImage, PartitionImage, TopicImage } from './image.ts'
+import {
+  type BrokerImage,
+  type ConfigResource,
+  configKey,
+  type MetadataImage,
+  type PartitionImage,
+  type TopicImage,
+} from './image.ts'
 
 export interface PartitionChange {
   readonly topic: TopicImage
@@ -77,9 +84,27 @@ export function changesBetween(
 }
 
 function allKeys(before: MetadataImage, after: MetadataImage): TouchedKeys {
+  const [a, b] = [keysOf(before), keysOf(after)]
   return {
-    topicIds: new Set([...before.topicsById.keys(), ...after.topicsById.keys()]),
-    brokerIds: new Set([...before.brokers.keys(), ...after.brokers.keys()]),
-    configs: new Set([...before.configs.keys(), ...after.configs.keys()]),
+    topicIds: new Set([...a.topicIds, ...b.topicIds]),
+    brokerIds: new Set([...a.brokerIds, ...b.brokerIds]),
+    configs: new Set([...a.configs, ...b.configs]),
+  }
+}
+
+function keysOf(image: MetadataImage): TouchedKeys {
+  return { topicIds: image.topicsById.keys(), brokerIds: image.brokers.keys(), configs: image.configs.keys() }
+}
+
+/** The keys that some changes are about; to join them with others. */
+export function touchedBy(changes: MetadataChanges): TouchedKeys {
+  const { deletedTopics, createdTopics, partitions, brokers, configs } = changes
+  const topicIds = new Set<string>()
+  for (const { topicId } of [...deletedTopics, ...createdTopics]) topicIds.add(topicId)
+  for (const { topic } of partitions) topicIds.add(topic.topicId)
+  return {
+    topicIds,
+    brokerIds: brokers.flatMap(({ before, after }) => (after ?? before)?.brokerId ?? []),
+    configs: configs.map(configKey),
   }
 }

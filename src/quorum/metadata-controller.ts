@@ -1,0 +1,248 @@
+import { assert } from '../base/assert.ts'
+import { type BrokerContext, brokerNumber } from '../controller/config-view.ts'
+import { METADATA_VERSION } from '../controller/features.ts'
+import { type ControllerApi, ControllerShard } from '../controller/shard.ts'
+import type { Timer } from '../env/clock.ts'
+import type { Env } from '../env/env.ts'
+import { LogUnavailableError } from '../env/replicated-log.ts'
+import { changesBetween, type MetadataChanges, type TouchedKeys, touchedBy } from '../metadata/changes.ts'
+import { MetadataImage } from '../metadata/image.ts'
+import type { MetadataRecord } from '../metadata/records.ts'
+import { recordsOf } from '../metadata/snapshot.ts'
+import type { DescribeQuorumRequest, DescribeQuorumResponse } from '../protocol/apis/describe-quorum.ts'
+import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
+import { describeQuorum } from './describe-quorum.ts'
+import type { QuorumLog } from './quorum-log.ts'
+
+export interface ControllerOptions {
+  readonly clusterId: string
+  readonly broker: BrokerContext
+  /** The log can say no more what is committed, or a decision broke: the node must stop. */
+  readonly onFailure: (error: Error) => void
+}
+
+/** Records that are in the log but not yet committed, or an answer that rests on such records. */
+interface Pending {
+  readonly lastOffset: number
+  readonly image: MetadataImage
+  readonly changes: MetadataChanges | null
+  readonly bytes: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** How often silent brokers are looked for, as a part of the session timeout. */
+const CHECKS_PER_SESSION = 8
+
+/**
+ * The active controller on its log. A request is decided on at once, by the image of all that was appended before; its
+ * records go to the log in one set; the answer leaves when they are committed. So requests need not wait for each
+ * other's disk writes, and what one was promised is true for the next. Should a commit fail, this controller fails for
+ * good, and what it decided on top is never told to anyone.
+ */
+export class MetadataController {
+  readonly #env: Env
+  readonly #options: ControllerOptions
+  readonly #log: QuorumLog
+  #shard: ControllerShard | null = null
+  #pending: Pending[] = []
+  #committed: MetadataImage = MetadataImage.empty
+  #bytesSinceSnapshot: number
+  #snapshotAtMs = 0
+  #timer: Timer | null = null
+  #failure: LogUnavailableError | null = null
+  /** Hears of every image after the one that `image` was when this was set, in order; several may come as one. */
+  onImage: ((changes: MetadataChanges, image: MetadataImage) => void) | null = null
+
+  constructor(env: Env, log: QuorumLog, options: ControllerOptions) {
+    this.#env = env
+    this.#log = log
+    this.#options = options
+    this.#bytesSinceSnapshot = log.bytesSinceSnapshot
+  }
+
+  /** Leads the log. Requests are taken when it resolves; `image` is then what was loaded, or a new cluster's. */
+  async start(): Promise<void> {
+    const image = this.#log.loadedImage()
+    await this.#log.lead()
+    this.#log.listener = {
+      committed: (offset) => this.#onCommitted(offset),
+      failed: (error) => this.#fail(error),
+    }
+    const { clusterId, broker } = this.#options
+    const nowMs = this.#env.clock.monotonicMs()
+    this.#shard = new ControllerShard({ clusterId, broker, newId: () => this.#newId() }, image, nowMs)
+    this.#committed = image
+    this.#snapshotAtMs = nowMs
+    if (!image.features.has('metadata.version')) await this.#commit(this.#log.bootstrapRecords)
+    this.#scheduleChecks()
+  }
+
+  /** The newest committed image. */
+  get image(): MetadataImage {
+    return this.#committed
+  }
+
+  get epoch(): number {
+    return this.#log.epoch
+  }
+
+  /** This node, unless it failed. */
+  activeController(): number | null {
+    return this.#failure === null ? this.#options.broker.brokerId : null
+  }
+
+  /**
+   * Decides on a request and answers when what it changes is committed. Rejects with `LogUnavailableError` when the log
+   * takes no records (`out-of-space`) or will never say whether they were committed (`storage`, `resigned`).
+   */
+  async handle<A extends ControllerApi>(
+    api: A,
+    request: RequestOf<A>,
+    version: number = api.versions[1],
+  ): Promise<ResponseOf<A>> {
+    const shard = this.#shardOrFail()
+    const nowMs = this.#env.clock.monotonicMs()
+    const decision = shard.handle(api, request, { version, nowMs, nextOffset: this.#log.endOffset })
+    // Without records of its own the answer may still rest on some that are not committed yet.
+    await (decision.records.length > 0 ? this.#commit(decision.records) : this.#whenCommitted())
+    return decision.response
+  }
+
+  describeQuorum(request: DescribeQuorumRequest): DescribeQuorumResponse {
+    return describeQuorum(this.#log, this.#options.broker.brokerId, this.#env.clock.wallMs(), request)
+  }
+
+  #shardOrFail(): ControllerShard {
+    if (this.#failure !== null) throw this.#failure
+    assert(this.#shard !== null, 'a request for a controller that has not started')
+    return this.#shard
+  }
+
+  /** Resolves when the records are committed. */
+  #commit(records: readonly MetadataRecord[]): Promise<void> {
+    const shard = this.#shardOrFail()
+    const { lastOffset, epoch, timestampMs, bytes } = this.#log.append(records, metadataVersionOf(shard.image))
+    const changes = shard.apply(records, { offset: lastOffset, epoch, timestampMs })
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ lastOffset, image: shard.image, changes, bytes, resolve, reject })
+    })
+  }
+
+  /** Resolves when everything appended so far is committed. */
+  #whenCommitted(): Promise<void> {
+    const last = this.#pending.at(-1)
+    if (last === undefined) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ ...last, changes: null, bytes: 0, resolve, reject })
+    })
+  }
+
+  #onCommitted(committedOffset: number): void {
+    const count = this.#pending.findIndex(({ lastOffset }) => lastOffset >= committedOffset)
+    const done = this.#pending.splice(0, count < 0 ? this.#pending.length : count)
+    const last = done.at(-1)
+    if (last === undefined) return
+    const before = this.#committed
+    this.#committed = last.image
+    this.onImage?.(joined(before, last.image, done), last.image)
+    for (const { bytes, resolve } of done) {
+      this.#bytesSinceSnapshot += bytes
+      resolve()
+    }
+    const limit = brokerNumber(last.image, this.#options.broker, 'metadata.log.max.record.bytes.between.snapshots')
+    if (this.#bytesSinceSnapshot >= limit) this.#snapshotInBackground()
+  }
+
+  /** Writes a snapshot of the committed image; resolves when it is durable and what it makes unnecessary is gone. */
+  async takeSnapshot(): Promise<void> {
+    const image = this.#committed
+    this.#bytesSinceSnapshot = 0
+    this.#snapshotAtMs = this.#env.clock.monotonicMs()
+    await this.#log.takeSnapshot(image.position, recordsOf(image), metadataVersionOf(image))
+  }
+
+  #snapshotInBackground(): void {
+    this.takeSnapshot().catch((error: Error) => {
+      // Without a new snapshot nothing is lost: the log keeps everything, and the next one is tried after as many bytes.
+      this.#env.log.error('A metadata snapshot could not be written', { reason: error.message })
+    })
+  }
+
+  #newId(): string {
+    for (;;) {
+      const id = this.#env.randomBytes(16).toString('base64url')
+      // Kafka's own tools cannot take one that looks like a flag.
+      if (!id.startsWith('-') && !isReserved(id)) return id
+    }
+  }
+
+  #scheduleChecks(): void {
+    const timeoutMs = brokerNumber(this.#committed, this.#options.broker, 'broker.session.timeout.ms')
+    this.#timer = this.#env.timers.after(Math.max(1, timeoutMs / CHECKS_PER_SESSION), () => {
+      if (this.#failure !== null) return
+      this.#fenceSilentBrokers()
+      this.#snapshotWhenDue()
+      this.#scheduleChecks()
+    })
+  }
+
+  #fenceSilentBrokers(): void {
+    const nowMs = this.#env.clock.monotonicMs()
+    // One after the other: where the first one's leaderships go depends on who is still there.
+    while (this.#log.refusal === null) {
+      const records = this.#shardOrFail().expire(nowMs)
+      if (records.length === 0) return
+      this.#env.log.warn('A broker has been silent too long and is fenced', { changes: records.length })
+      // Whether it is ever committed is the log's business, whose failure is reported by itself.
+      this.#commit(records).catch(() => {})
+    }
+  }
+
+  #snapshotWhenDue(): void {
+    const { broker } = this.#options
+    const intervalMs = brokerNumber(this.#committed, broker, 'metadata.log.max.snapshot.interval.ms')
+    if (intervalMs === 0 || this.#bytesSinceSnapshot === 0) return
+    if (this.#env.clock.monotonicMs() - this.#snapshotAtMs >= intervalMs) this.#snapshotInBackground()
+  }
+
+  #fail(error: Error): void {
+    if (this.#failure !== null) return
+    this.#end(new LogUnavailableError('storage', `the metadata log failed: ${error.message}`))
+    this.#options.onFailure(error)
+  }
+
+  #end(failure: LogUnavailableError): void {
+    this.#failure ??= failure
+    this.#timer?.cancel()
+    for (const { reject } of this.#pending.splice(0)) reject(failure)
+  }
+
+  /** Takes no more requests. What was appended may still become durable, but nobody is told. */
+  async stop(): Promise<void> {
+    this.#end(new LogUnavailableError('resigned', 'this controller has stopped'))
+    await this.#log.stop()
+  }
+}
+
+function metadataVersionOf(image: MetadataImage): number {
+  return image.features.get('metadata.version') ?? METADATA_VERSION
+}
+
+/** The first hundred ids are Kafka's. */
+function isReserved(id: string): boolean {
+  return id.startsWith('AAAAAAAAAAAAAAAAAAAAA') || id.startsWith('AAAAAAAAAAAAAAAAAAAAB')
+}
+
+/** The change of several sets that were committed together. */
+function joined(before: MetadataImage, after: MetadataImage, sets: readonly Pending[]): MetadataChanges {
+  const all = sets.flatMap(({ changes }) => changes ?? [])
+  const [only, ...others] = all
+  if (only !== undefined && others.length === 0 && only.before === before) return only
+  const touched: TouchedKeys[] = all.map(touchedBy)
+  return changesBetween(before, after, {
+    topicIds: new Set(touched.flatMap(({ topicIds }) => [...topicIds])),
+    brokerIds: new Set(touched.flatMap(({ brokerIds }) => [...brokerIds])),
+    configs: new Set(touched.flatMap(({ configs }) => [...configs])),
+  })
+}
