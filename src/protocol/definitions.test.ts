@@ -62,7 +62,7 @@ test('every structure comes back as it was encoded, in every version', () => {
         assert.deepEqual(decode(subject, encode(subject, value)), value, `${subject.title}, seed ${seed}`)
       }
     }),
-    { numRuns: 5 },
+    { numRuns: 20 },
   )
 })
 
@@ -91,7 +91,7 @@ test('changed bytes are refused, or mean something that can be said again', () =
         if (value !== undefined) assert.deepEqual(decode(subject, encode(subject, value)), value, subject.title)
       }
     }),
-    { numRuns: 5 },
+    { numRuns: 20 },
   )
 })
 
