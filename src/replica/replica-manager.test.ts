@@ -138,7 +138,8 @@ test('high watermarks are written down as Kafka does', () =>
     await node.produce('a', batchOf(['0', '1']))
     await sim.runFor(6000)
     const text = (await env.disk.readFile('/data/replication-offset-checkpoint')).toString()
-    assert.equal(text, '0\n2\na 0 2\na 1 0\n')
+    const [version, count, ...lines] = text.trimEnd().split('\n')
+    assert.deepEqual([version, count, ...lines.sort()], ['0', '2', 'a 0 2', 'a 1 0'])
   }))
 
 test('a coordinator writes, waits for the commit, reads back, and hears of the end of its leadership', () =>

@@ -22,6 +22,17 @@ export async function replaceFile(disk: Disk, path: string, content: readonly Bu
   await disk.syncDirectory(directoryOf(path))
 }
 
+/**
+ * Makes the directory at `path`, with its parents, so that a power cut cannot take its name away. An earlier process may
+ * have made it and died before its name was durable, so the name is synced also when it is there.
+ */
+export async function makeDurableDirectory(disk: Disk, path: string): Promise<void> {
+  const parent = path.includes('/') ? directoryOf(path) : '.'
+  if ((await disk.stat(parent)) === null) await makeDurableDirectory(disk, parent)
+  await disk.makeDirectory(path)
+  await disk.syncDirectory(parent)
+}
+
 /** The whole file, or null when there is none. */
 export async function readFileIfThere(disk: Disk, path: string): Promise<Buffer | null> {
   try {

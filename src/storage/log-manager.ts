@@ -14,6 +14,8 @@ import {
   parsePartitionDirectory,
   strayDirectoryName,
 } from './file-names.ts'
+import { makeDurableDirectory } from './files.ts'
+import { directoryOf } from './files.ts'
 import { GroupedCall } from './grouped-call.ts'
 import { IndexCache } from './index-cache.ts'
 import { recoverLog } from './log-recovery.ts'
@@ -124,7 +126,7 @@ export class LogManager {
   static async open(env: Env, given: LogManagerOptions): Promise<LogManager> {
     const options = { ...DEFAULTS, ...given }
     const { folder } = options
-    await env.disk.makeDirectory(folder)
+    await makeDurableDirectory(env.disk, folder)
     const lock = await env.disk.lock(`${folder}/${FOLDER_LOCK}`)
     if (lock === null) throw new DataFolderError('in-use', `${folder} is used by another process`)
     try {
@@ -353,6 +355,9 @@ interface OpenedFolder {
 
 async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: DiskLock): Promise<OpenedFolder> {
   const { folder } = options
+  // After a kill, names may be there that no sync has covered yet; what is built on them must not go with the power.
+  await env.disk.syncDirectory(folder)
+  await env.disk.syncDirectory(directoryOf(folder))
   const meta = await settleMeta(env, options)
   const names = await env.disk.list(folder)
   for (const name of names.filter(isDeletedDirectory)) await env.disk.removeTree(`${folder}/${name}`)
