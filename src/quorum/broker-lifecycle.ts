@@ -1,0 +1,192 @@
+import { supportedFeatures } from '../controller/features.ts'
+import { sleep, type Timer } from '../env/clock.ts'
+import type { Env } from '../env/env.ts'
+import { BrokerHeartbeat, type BrokerHeartbeatResponse } from '../protocol/apis/broker-heartbeat.ts'
+import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
+import { ErrorCode, errorName } from '../protocol/errors.ts'
+import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
+
+/** The controller as a broker sees it: this node's own, or another one over the network. May reject: it is asked again. */
+export interface ControllerChannel {
+  send<A extends typeof BrokerRegistration | typeof BrokerHeartbeat>(
+    api: A,
+    request: RequestOf<A>,
+  ): Promise<ResponseOf<A>>
+}
+
+export interface BrokerLifecycleOptions {
+  readonly brokerId: number
+  readonly clusterId: string
+  readonly directoryId: string
+  readonly listeners: RequestOf<typeof BrokerRegistration>['listeners']
+  readonly rack: string | null
+  /** Epoch of the clean stop before this start, or null: the tail of the logs may be missing records. */
+  readonly previousBrokerEpoch: number | null
+  readonly heartbeatIntervalMs: number
+  readonly controller: ControllerChannel
+  /** Offset of the last metadata record that this broker has applied. */
+  readonly appliedOffset: () => number
+  /** The controller knows this incarnation no more: another one took its place, or it was unregistered. */
+  readonly onRefused: (error: Error) => void
+}
+
+/** The controller does not want this broker. The message is meant for the operator. */
+export class RegistrationRefusedError extends Error {
+  override name = 'RegistrationRefusedError'
+  readonly errorCode: number
+
+  constructor(what: string, errorCode: number) {
+    super(`The controller refuses the ${what} of this broker: ${errorName(errorCode)}`)
+    this.errorCode = errorCode
+  }
+}
+
+/** Between beats while something is waited for: to be unfenced, to be let go. */
+const QUICK_MS = 10
+/** Before a request that failed, or a registration that another incarnation stands in the way of, is tried again. */
+const RETRY_MS = 200
+
+/**
+ * A broker's relation to its controller (KIP-631): registers this incarnation, fenced; reports at intervals how far it has
+ * read; is unfenced once it has read its own registration; asks before it stops. Life cycle: `register`, then `serve`
+ * when the broker has applied the metadata and is ready; `shutDown` or `abandon` at the end.
+ */
+export class BrokerLifecycle {
+  readonly #env: Env
+  readonly #options: BrokerLifecycleOptions
+  readonly incarnationId: string
+  #brokerEpoch = -1
+  #isFenced = true
+  #isReady = false
+  #wantsShutDown = false
+  #stopped = false
+  #timer: Timer | null = null
+  /** Asked after every beat; true ends the waiting. */
+  #waiting: ((response: BrokerHeartbeatResponse) => boolean) | null = null
+
+  constructor(env: Env, options: BrokerLifecycleOptions) {
+    this.#env = env
+    this.#options = options
+    // The two reserved ids begin with zero bytes.
+    this.incarnationId = Buffer.concat([Buffer.of(1), env.randomBytes(15)]).toString('base64url')
+  }
+
+  get brokerEpoch(): number {
+    return this.#brokerEpoch
+  }
+
+  get isFenced(): boolean {
+    return this.#isFenced
+  }
+
+  /**
+   * Registers, and begins to report. Tries again while no controller answers, and while an earlier incarnation still
+   * counts as alive. Rejects with `RegistrationRefusedError`. Returns the broker epoch.
+   */
+  async register(): Promise<number> {
+    for (;;) {
+      const response = await this.#tryRegister()
+      if (response?.errorCode === ErrorCode.NONE) {
+        this.#brokerEpoch = response.brokerEpoch
+        this.#schedule(this.#options.heartbeatIntervalMs)
+        return response.brokerEpoch
+      }
+      if (response !== null && response.errorCode !== ErrorCode.DUPLICATE_BROKER_REGISTRATION) {
+        throw new RegistrationRefusedError('registration', response.errorCode)
+      }
+      await sleep(this.#env.timers, RETRY_MS)
+    }
+  }
+
+  /** Null when no controller answered. */
+  async #tryRegister(): Promise<ResponseOf<typeof BrokerRegistration> | null> {
+    const { brokerId, clusterId, directoryId, listeners, rack, previousBrokerEpoch, controller } = this.#options
+    const features = supportedFeatures.map(({ name, min, max }) => {
+      return { name, minSupportedVersion: min, maxSupportedVersion: max }
+    })
+    try {
+      return await controller.send(BrokerRegistration, {
+        brokerId,
+        clusterId,
+        incarnationId: this.incarnationId,
+        listeners,
+        features,
+        rack,
+        isMigratingZkBroker: false,
+        logDirs: [directoryId],
+        previousBrokerEpoch: previousBrokerEpoch ?? -1,
+      })
+    } catch (error) {
+      this.#env.log.warn('No controller took the registration', { reason: (error as Error).message })
+      return null
+    }
+  }
+
+  /** The broker is ready for clients. Resolves when the controller has unfenced it. */
+  async serve(): Promise<void> {
+    this.#isReady = true
+    await this.#beatUntil(({ isFenced }) => !isFenced)
+  }
+
+  /** Asks to stop: leaderships are moved away first. Resolves when the controller lets go, or after `timeoutMs`. */
+  async shutDown(timeoutMs: number): Promise<void> {
+    this.#wantsShutDown = true
+    await Promise.race([this.#beatUntil((response) => response.shouldShutDown), sleep(this.#env.timers, timeoutMs)])
+    this.abandon()
+  }
+
+  /** No more reports: the controller will take this broker for dead. */
+  abandon(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+  }
+
+  #beatUntil(reached: (response: BrokerHeartbeatResponse) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting = (response) => {
+        if (!reached(response)) return false
+        resolve()
+        return true
+      }
+      this.#schedule(0)
+    })
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer?.cancel()
+    if (!this.#stopped) this.#timer = this.#env.timers.after(delayMs, () => this.#beat())
+  }
+
+  #beat(): void {
+    const { brokerId, controller, appliedOffset } = this.#options
+    const request = {
+      brokerId,
+      brokerEpoch: this.#brokerEpoch,
+      currentMetadataOffset: appliedOffset(),
+      wantFence: !this.#isReady,
+      wantShutDown: this.#wantsShutDown,
+      offlineLogDirs: [],
+      cordonedLogDirs: null,
+    }
+    controller.send(BrokerHeartbeat, request).then(
+      (response) => this.#onBeaten(response),
+      (error: Error) => {
+        if (this.#stopped) return
+        this.#env.log.warn('No controller took the heartbeat', { reason: error.message })
+        this.#schedule(RETRY_MS)
+      },
+    )
+  }
+
+  #onBeaten(response: BrokerHeartbeatResponse): void {
+    if (this.#stopped) return
+    if (response.errorCode !== ErrorCode.NONE) {
+      this.#isFenced = true
+      this.#options.onRefused(new RegistrationRefusedError('heartbeat', response.errorCode))
+      return
+    }
+    this.#isFenced = response.isFenced
+    if (this.#waiting?.(response)) this.#waiting = null
+    this.#schedule(this.#waiting === null ? this.#options.heartbeatIntervalMs : QUICK_MS)
+  }
+}
