@@ -5,19 +5,22 @@ import { type ControllerApi, ControllerShard } from '../controller/shard.ts'
 import type { Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import { LogUnavailableError } from '../env/replicated-log.ts'
-import { changesBetween, type MetadataChanges, type TouchedKeys, touchedBy } from '../metadata/changes.ts'
+import type { MetadataChanges } from '../metadata/changes.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { recordsOf } from '../metadata/snapshot.ts'
 import type { DescribeQuorumRequest, DescribeQuorumResponse } from '../protocol/apis/describe-quorum.ts'
 import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
 import { describeQuorum } from './describe-quorum.ts'
+import { type ImageListener, Published } from './published.ts'
 import type { QuorumLog } from './quorum-log.ts'
 
 export interface ControllerOptions {
   readonly clusterId: string
   readonly broker: BrokerContext
-  /** The log can say no more what is committed, or a decision broke: the node must stop. */
+  /** Hears of every image after the one that `image` is when `start` resolves, in order; several may come as one. */
+  readonly onImage: ImageListener
+  /** The log can say no more what is committed, or `onImage` failed: the node must stop. */
   readonly onFailure: (error: Error) => void
 }
 
@@ -44,6 +47,7 @@ export class MetadataController {
   readonly #env: Env
   readonly #options: ControllerOptions
   readonly #log: QuorumLog
+  readonly #published: Published
   #shard: ControllerShard | null = null
   #pending: Pending[] = []
   #committed: MetadataImage = MetadataImage.empty
@@ -51,13 +55,12 @@ export class MetadataController {
   #snapshotAtMs = 0
   #timer: Timer | null = null
   #failure: LogUnavailableError | null = null
-  /** Hears of every image after the one that `image` was when this was set, in order; several may come as one. */
-  onImage: ((changes: MetadataChanges, image: MetadataImage) => void) | null = null
 
   constructor(env: Env, log: QuorumLog, options: ControllerOptions) {
     this.#env = env
     this.#log = log
     this.#options = options
+    this.#published = new Published(options.onImage, (error) => this.#fail(error))
     this.#bytesSinceSnapshot = log.bytesSinceSnapshot
   }
 
@@ -73,8 +76,10 @@ export class MetadataController {
     const nowMs = this.#env.clock.monotonicMs()
     this.#shard = new ControllerShard({ clusterId, broker, newId: () => this.#newId() }, image, nowMs)
     this.#committed = image
+    this.#published.begin(image)
     this.#snapshotAtMs = nowMs
     if (!image.features.has('metadata.version')) await this.#commit(this.#log.bootstrapRecords)
+    await this.#published.settled()
     this.#scheduleChecks()
   }
 
@@ -85,6 +90,11 @@ export class MetadataController {
 
   get epoch(): number {
     return this.#log.epoch
+  }
+
+  /** Resolves when `onImage` has taken all that is committed now. */
+  whenPublished(): Promise<void> {
+    return this.#published.settled()
   }
 
   /** This node, unless it failed. */
@@ -143,10 +153,9 @@ export class MetadataController {
     const done = this.#pending.splice(0, count < 0 ? this.#pending.length : count)
     const last = done.at(-1)
     if (last === undefined) return
-    const before = this.#committed
     this.#committed = last.image
-    this.onImage?.(joined(before, last.image, done), last.image)
-    for (const { bytes, resolve } of done) {
+    for (const { changes, bytes, resolve } of done) {
+      if (changes !== null) this.#published.publish(changes)
       this.#bytesSinceSnapshot += bytes
       resolve()
     }
@@ -208,7 +217,7 @@ export class MetadataController {
 
   #fail(error: Error): void {
     if (this.#failure !== null) return
-    this.#end(new LogUnavailableError('storage', `the metadata log failed: ${error.message}`))
+    this.#end(new LogUnavailableError('storage', `the metadata of this node failed: ${error.message}`))
     this.#options.onFailure(error)
   }
 
@@ -232,17 +241,4 @@ function metadataVersionOf(image: MetadataImage): number {
 /** The first hundred ids are Kafka's. */
 function isReserved(id: string): boolean {
   return id.startsWith('AAAAAAAAAAAAAAAAAAAAA') || id.startsWith('AAAAAAAAAAAAAAAAAAAAB')
-}
-
-/** The change of several sets that were committed together. */
-function joined(before: MetadataImage, after: MetadataImage, sets: readonly Pending[]): MetadataChanges {
-  const all = sets.flatMap(({ changes }) => changes ?? [])
-  const [only, ...others] = all
-  if (only !== undefined && others.length === 0 && only.before === before) return only
-  const touched: TouchedKeys[] = all.map(touchedBy)
-  return changesBetween(before, after, {
-    topicIds: new Set(touched.flatMap(({ topicIds }) => [...topicIds])),
-    brokerIds: new Set(touched.flatMap(({ brokerIds }) => [...brokerIds])),
-    configs: new Set(touched.flatMap(({ configs }) => [...configs])),
-  })
 }

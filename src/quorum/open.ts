@@ -6,6 +6,7 @@ import { defaultLogConfig, type LogConfig } from '../storage/config.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { type ControllerEndpoint, formatMetadata, metadataFolder, voterOf } from './format.ts'
 import { MetadataController } from './metadata-controller.ts'
+import type { ImageListener } from './published.ts'
 import { QuorumLog } from './quorum-log.ts'
 import { listSnapshots, MetadataUnreadableError } from './snapshots.ts'
 
@@ -15,6 +16,9 @@ export interface OpenMetadataOptions {
   readonly broker: BrokerContext
   /** Where other controllers would reach this one. */
   readonly endpoints: readonly ControllerEndpoint[]
+  /** Of the log, in bytes; Kafka's default when left out. */
+  readonly segmentBytes?: number
+  readonly onImage: ImageListener
   readonly onFailure: (error: Error) => void
 }
 
@@ -29,11 +33,14 @@ const topicPartition = { topic: METADATA_TOPIC, partition: 0 }
  * `MetadataUnreadableError`, `MalformedError`, or what storage rejects with.
  */
 export async function openMetadata(env: Env, options: OpenMetadataOptions): Promise<MetadataController> {
-  const { logs, dataFolder, broker, endpoints, onFailure } = options
+  const { logs, dataFolder, broker, endpoints, onImage, onFailure } = options
   const { clusterId, directoryId } = logs.metaProperties
   const folder = metadataFolder(dataFolder)
   const voter = voterOf(broker.brokerId, directoryId, endpoints)
-  const log = await logs.openLog(topicPartition, METADATA_TOPIC_ID, metadataLogConfig)
+  const log = await logs.openLog(topicPartition, METADATA_TOPIC_ID, {
+    ...metadataLogConfig,
+    ...(options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes }),
+  })
   if (log.endOffset === 0 && (await listSnapshots(env, folder)).length === 0) {
     refuseOrphans(logs, dataFolder)
     await formatMetadata(env, folder, {
@@ -44,7 +51,7 @@ export async function openMetadata(env: Env, options: OpenMetadataOptions): Prom
     env.log.info('A new cluster', { clusterId, nodeId: broker.brokerId })
   }
   const quorumLog = await QuorumLog.open(env, { voter, log, folder })
-  const controller = new MetadataController(env, quorumLog, { clusterId, broker, onFailure })
+  const controller = new MetadataController(env, quorumLog, { clusterId, broker, onImage, onFailure })
   await controller.start()
   return controller
 }
