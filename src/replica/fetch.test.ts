@@ -115,7 +115,7 @@ test('minBytes counts over all partitions', () =>
     )
     const answer = Promise.resolve(node.replicas.fetch(request, node.context(12)))
     let done = false
-    answer.then(() => {
+    void answer.then(() => {
       done = true
     })
     await node.produce('a', one)

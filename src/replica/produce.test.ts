@@ -26,7 +26,7 @@ test('acks=all is answered when the records are on the platter, with their offse
   }))
 
 test('what acks asks for decides when the answer comes', () =>
-  withNode(async (node, machine, sim) => {
+  withNode(async (node) => {
     await node.produce('orders', batchOf(['first']))
     const log = node.logs.get({ topic: 'orders', partition: 0 })
     assert.ok(log !== null)
@@ -53,7 +53,7 @@ test('a relaxed topic is acknowledged from the page cache', () =>
   }))
 
 test('a retry is answered with the offset of the first time, and only when that is committed', () =>
-  withNode(async (node, machine, sim) => {
+  withNode(async (node, machine) => {
     const batch = (sequence: number) =>
       batchOf([`${sequence}`], { producerId: 5, producerEpoch: 0, baseSequence: sequence })
     await node.produce('orders', batch(0))
@@ -122,7 +122,7 @@ test('the deadline passes: the client hears it, and the record may still be comm
   }))
 
 test('leadership moves or the topic goes while a produce waits', () =>
-  withNode(async (node, machine, sim) => {
+  withNode(async (node, _machine, sim) => {
     await node.createTopic('moves', { idByte: 8, more: { replicas: [1, 2], isr: [1, 2] } })
     const waiting = node.produce('moves', batchOf(['x']))
     await sim.runFor(100)
@@ -159,7 +159,7 @@ test('a full disk refuses produce, serves fetch, and takes records again when th
   }))
 
 test('a failed sync takes the partition offline, and nothing is acknowledged', () =>
-  withNode(async (node, machine, sim) => {
+  withNode(async (node, machine) => {
     await node.produce('orders', batchOf(['good']))
     machine.failDisk({ operation: 'sync', pathEnd: '.log', code: 'EIO', times: 1 })
     assert.equal((await node.produce('orders', batchOf(['bad']))).errorCode, ErrorCode.KAFKA_STORAGE_ERROR)

@@ -1,7 +1,7 @@
 import type { Clock } from '../env/clock.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { ProduceRequest } from '../protocol/apis/produce.ts'
-import { Produce } from '../protocol/apis/produce.ts'
+import type { Produce } from '../protocol/apis/produce.ts'
 import { isTransactional, lastOffsetDelta, recordCount } from '../protocol/batch/header.ts'
 import { type RecordError, validateProducedBatch } from '../protocol/batch/validate.ts'
 import { ErrorCode } from '../protocol/errors.ts'

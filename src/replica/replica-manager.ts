@@ -6,7 +6,7 @@ import type { ReplicatedLog } from '../env/replicated-log.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
-import { partitionName, type TopicPartition } from '../model/ids.ts'
+import { METADATA_TOPIC, partitionName, type TopicPartition } from '../model/ids.ts'
 import type { Effect, EligibleBroker } from '../partition/types.ts'
 import type { DeleteRecordsRequest } from '../protocol/apis/delete-records.ts'
 import type { DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
@@ -119,10 +119,14 @@ export class ReplicaManager {
     this.hosted.image = image
     await this.#highWatermarks.load()
     await inParallel(await this.#logs.readFound(), LOGS_AT_ONCE, async ({ topicPartition, topicId }) => {
+      // The quorum's own, which no image places.
+      if (topicPartition.topic === METADATA_TOPIC) return
       const topic = image.topic(topicPartition.topic)
       const placed = topic?.partitions[topicPartition.partition]?.replicas.includes(this.#options.nodeId)
       // Never deleted: metadata that is behind, or lost, must not cost data (reliability A5).
-      if (topic?.topicId !== topicId || !placed) await this.#logs.quarantine(topicPartition)
+      // A directory that does not say whose it is (restored from elsewhere) is taken for that of the topic of its name.
+      const isAnothers = topicId !== null && topic?.topicId !== topicId
+      if (!placed || isAnothers) await this.#logs.quarantine(topicPartition)
     })
     await this.#openFound(image)
     await inParallel([...this.#placed(image)], LOGS_AT_ONCE, ({ topic, partition }) => this.#open(topic, partition))
@@ -332,11 +336,11 @@ export class ReplicaManager {
     await this.#logs.applyRetention(({ topic, partition }) => this.hosted.get(topic, partition)?.highWatermark ?? 0)
   }
 
-  /** `work` again and again, `intervalMs` after it was done last. It must not reject. */
+  /** `work` again and again, `intervalMs` after it was done last. A rejection is a bug, and ends the process. */
   #every(intervalMs: number, work: () => Promise<void>): void {
     const timer = this.#env.timers.after(intervalMs, () => {
       this.#timers.delete(timer)
-      work().then(() => {
+      void work().then(() => {
         if (!this.#stopped) this.#every(intervalMs, work)
       })
     })
