@@ -30,6 +30,8 @@ export class Acceptor implements ConnectionHost {
   readonly #connections = new Set<ClientConnection>()
   readonly #perIp = new Map<string, number>()
   readonly #listeners: Listener[] = []
+  /** Accepted before `open`: nothing is read from them, so their requests wait in the kernel. */
+  #atTheGate: ClientConnection[] | null = []
   #sweep: Timer | null = null
   #rateWindowMs = 0
   #acceptedInWindow = 0
@@ -60,9 +62,23 @@ export class Acceptor implements ConnectionHost {
     return listener.address
   }
 
+  /** From here on requests are read. Listeners may be bound long before, so that a taken address is noticed first. */
+  open(): void {
+    const waiting = this.#atTheGate ?? []
+    this.#atTheGate = null
+    for (const client of waiting) client.start()
+  }
+
   /** Accepts no more; open connections go on. */
   async stopListening(): Promise<void> {
     await Promise.all(this.#listeners.splice(0).map((listener) => listener.close()))
+  }
+
+  /** Lets every connection send what it has been answered, and end. */
+  endAll(): void {
+    this.#stopped = true
+    this.#sweep?.cancel()
+    for (const connection of [...this.#connections]) connection.end()
   }
 
   /** Drops every connection at once. */
@@ -119,7 +135,8 @@ export class Acceptor implements ConnectionHost {
     this.counts.accepted++
     this.#connections.add(client)
     this.#perIp.set(connection.remote.host, (this.#perIp.get(connection.remote.host) ?? 0) + 1)
-    client.start()
+    if (this.#atTheGate === null) client.start()
+    else this.#atTheGate.push(client)
     this.#sweep ??= this.#env.timers.after(SWEEP_INTERVAL_MS, () => this.#closeOverdue())
   }
 

@@ -191,6 +191,12 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     this.#connection.destroy()
   }
 
+  /** Sends what is answered and ends; requests under way are abandoned. */
+  end(): void {
+    if (!this.#closed) this.#release()
+    this.#connection.end()
+  }
+
   /** Closes at once, without a word: the node stops, or the reason has been told. */
   destroy(): void {
     if (!this.#closed) this.#release()

@@ -1,0 +1,30 @@
+import { Command, CommanderError } from 'commander'
+import { CommandError, ExitCode } from './exit-code.ts'
+import { addDump } from './dump/command.ts'
+import { VERSION } from './version.ts'
+import { addStart } from './start/command.ts'
+
+const EXIT_CODES = `
+Exit codes: 0 done, 1 the command failed, 2 wrong usage or configuration, 3 the data folder was refused,
+4 an address cannot be bound, 5 no answer from the cluster, 70 a bug in Millrace.`
+
+/** Runs one command line and returns the process's exit code. Verbs load their own code only when they are run. */
+export async function run(argv: readonly string[]): Promise<ExitCode> {
+  const program = new Command('millrace')
+    .description('A shared, durable message log that speaks the Kafka protocol.')
+    .addHelpText('after', EXIT_CODES)
+    .version(VERSION)
+    .exitOverride()
+    .showSuggestionAfterError()
+  addStart(program)
+  addDump(program)
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return ExitCode.ok
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
+    if (!(error instanceof CommandError)) throw error
+    process.stderr.write(`millrace: ${error.message}\n`)
+    return error.code
+  }
+}

@@ -1,0 +1,35 @@
+import type { Address } from '../../env/net.ts'
+import { formatAddress } from '../../server/config/listeners.ts'
+
+export interface BannerFacts {
+  readonly version: string
+  readonly nodeId: number
+  readonly clusterId: string
+  readonly dataFolder: string
+  readonly listeners: readonly { readonly name: string; readonly bound: Address; readonly advertised: Address | null }[]
+  readonly controller: Address
+  readonly http: Address | null
+  /** What topics do unless they say otherwise. */
+  readonly durabilityMode: string
+}
+
+/** What a newcomer wants to know in the first second: where it listens, what it tells clients, where data lies, what an ack means. */
+export function banner(facts: BannerFacts): string {
+  const rows: [string, string][] = facts.listeners.map(({ name, bound, advertised }) => [
+    'clients',
+    `${formatAddress(bound)}  ${name}, tells clients ${advertised === null ? 'the address they used' : formatAddress(advertised)}`,
+  ])
+  rows.push(['controller', formatAddress(facts.controller)])
+  if (facts.http !== null)
+    rows.push(['http', `http://${formatAddress(facts.http)}  /metrics /livez /readyz /healthz?verbose`])
+  rows.push(['data', facts.dataFolder])
+  rows.push(['acks=all', ackMeaning(facts.durabilityMode)])
+  const lines = rows.map(([label, text]) => `  ${label.padEnd(11)}${text}`)
+  return `millrace ${facts.version}  node ${facts.nodeId}, cluster ${facts.clusterId}\n${lines.join('\n')}\n`
+}
+
+function ackMeaning(durabilityMode: string): string {
+  return durabilityMode === 'relaxed'
+    ? 'answered from the page cache: survives a killed process, not a power cut (log.durability.mode=relaxed)'
+    : 'answered when the record is on disk (fsync); a topic may relax that with durability.mode'
+}

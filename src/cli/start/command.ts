@@ -1,0 +1,48 @@
+import { type Command, Option } from 'commander'
+
+/** What `millrace start` takes, as commander parsed it. */
+export interface StartFlags {
+  readonly data?: string
+  readonly listen?: string
+  readonly controllerListen?: string
+  readonly advertise?: string
+  readonly http?: string
+  readonly nodeId?: string
+  readonly zone?: string
+  readonly config?: string
+  /** `key=value`, in the order given. */
+  readonly option: readonly string[]
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error'
+  readonly logFormat?: 'text' | 'json'
+}
+
+const EXAMPLES = `
+Examples:
+  $ millrace start
+  $ millrace start --data /var/lib/millrace --listen 0.0.0.0:9092
+  $ millrace start --config server.properties -o log.retention.ms=86400000
+
+Settings come from flags, then KAFKA_* and MILLRACE_* environment variables (KAFKA_LOG_RETENTION_MS=...), then the
+file, then Kafka's defaults. The keys are Kafka's.`
+
+export function addStart(program: Command): void {
+  program
+    .command('start')
+    .description('run a node: broker and controller in one process')
+    .option('--data <dir>', 'where everything is kept (default: ./millrace-data)')
+    .option('--listen <host:port>', 'where clients and brokers connect (default: 127.0.0.1:9092)')
+    .option('--advertise <host:port>', 'the address told to clients (default: the one each client used)')
+    .option('--controller-listen <host:port>', 'where the quorum listens (default: 127.0.0.1:9093)')
+    .option('--http <host:port>', 'metrics and health; "off" for none (default: 127.0.0.1:9644)')
+    .option('--node-id <n>', 'number of this node in its cluster (default: 1)')
+    .option('--zone <name>', 'failure zone; copies spread over zones (broker.rack)')
+    .option('--config <file>', 'server.properties, or YAML with the same names')
+    .option('-o, --option <key=value>', 'any setting; may be repeated', (value, all: string[]) => [...all, value], [])
+    .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
+    .addOption(new Option('--log-format <format>', 'default: text on a terminal').choices(['text', 'json']))
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: StartFlags) => {
+      const { start } = await import('./start.ts')
+      await start(flags)
+    })
+}

@@ -1,0 +1,136 @@
+import os from 'node:os'
+import path from 'node:path'
+import { AssertionError } from '../../base/assert.ts'
+import { DiskError } from '../../env/disk.ts'
+import { type Address, NetError } from '../../env/net.ts'
+import type { LogLevel } from '../../env-node/logger.ts'
+import { nodeEnv } from '../../env-node/node-env.ts'
+import { type NodeConfig, nodeConfig } from '../../server/config/node-config.ts'
+import { resolveSettings } from '../../server/config/settings.ts'
+import { Node } from '../../server/node.ts'
+import { MetadataUnreadableError } from '../../quorum/snapshots.ts'
+import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
+import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
+import { VERSION } from '../version.ts'
+import { CommandError, ExitCode } from '../exit-code.ts'
+import { type BannerFacts, banner } from './banner.ts'
+import type { StartFlags } from './command.ts'
+import type { HttpServer } from './http-server.ts'
+import { readSettings } from './read-settings.ts'
+
+/** A stop that takes longer than this is cut off: what was acknowledged is safe, only the next start takes longer. */
+const STOP_DEADLINE_MS = 10_000
+
+/** Runs a node until it is told to stop. Resolves after a clean stop; throws `CommandError` when it cannot start. */
+export async function start(flags: StartFlags): Promise<void> {
+  const env = nodeEnv({
+    log: {
+      ...(flags.logLevel === undefined ? {} : { level: flags.logLevel }),
+      ...(flags.logFormat === undefined ? {} : { format: flags.logFormat }),
+    },
+  })
+  const { config, notes } = await configure(flags)
+  for (const note of notes) env.log.warn(note)
+  process.on('uncaughtException', die)
+  process.on('unhandledRejection', die)
+  const node = new Node(env, config, {
+    version: VERSION,
+    hostName: os.hostname(),
+    onBug: die,
+    logLevel: { get: () => env.log.level.toUpperCase(), set: (level) => (env.log.level = levelOf(level)) },
+  })
+  // From here on, so that an early signal stops the start in an orderly way too.
+  const stopped = untilSignal()
+  try {
+    await node.start()
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal === null) die(error)
+    await node.stop()
+    throw refusal
+  }
+  const http = await startHttp(config, node)
+  process.stdout.write(banner(bannerFacts(node, http?.address ?? null)))
+  const signal = await stopped
+  env.log.info('stopping', { signal })
+  const deadline = setTimeout(() => process.exit(ExitCode.failed), STOP_DEADLINE_MS)
+  http?.close()
+  await node.stop()
+  clearTimeout(deadline)
+  env.log.info('stopped cleanly')
+}
+
+function bannerFacts(node: Node, http: Address | null): BannerFacts {
+  const { config } = node
+  return {
+    version: VERSION,
+    nodeId: node.nodeId,
+    clusterId: node.clusterId,
+    dataFolder: path.resolve(config.dataFolder),
+    listeners: node.listeners.map(({ name, bound }) => ({
+      name,
+      bound,
+      advertised: config.advertised.get(name) ?? null,
+    })),
+    controller: node.controllerAddress as Address,
+    http,
+    durabilityMode: config.settings.text('log.durability.mode') ?? 'fsync',
+  }
+}
+
+/** Kafka has two more levels than we do. */
+function levelOf(level: string): LogLevel {
+  const lower = level.toLowerCase()
+  if (lower === 'trace') return 'debug'
+  return lower === 'fatal' ? 'error' : (lower as LogLevel)
+}
+
+async function configure(flags: StartFlags): Promise<{ config: NodeConfig; notes: string[] }> {
+  const { settings, ignoredVariables } = await readSettings(flags, process.env)
+  const resolved = resolveSettings(settings)
+  const { config, errors } = nodeConfig(resolved.settings)
+  const problems = [...resolved.errors, ...errors]
+  if (problems.length > 0)
+    throw new CommandError(ExitCode.usage, `the configuration is refused:\n  ${problems.join('\n  ')}`)
+  const ignored = [...resolved.ignored, ...ignoredVariables]
+  return { config, notes: ignored.length === 0 ? [] : [`settings without effect here: ${ignored.join(', ')}`] }
+}
+
+async function startHttp(config: NodeConfig, node: Node): Promise<HttpServer | null> {
+  if (config.http === null) return null
+  const { serveHttp } = await import('./http-server.ts')
+  try {
+    return await serveHttp(config.http, node)
+  } catch (error) {
+    await node.stop()
+    throw new CommandError(ExitCode.addressRefused, `cannot serve HTTP: ${(error as Error).message}`)
+  }
+}
+
+/** Why the node cannot start, when that is not a bug of ours. */
+function refusalOf(error: unknown): CommandError | null {
+  if (error instanceof DataFolderError) return new CommandError(ExitCode.dataRefused, error.message)
+  if (error instanceof NetError) return new CommandError(ExitCode.addressRefused, error.message)
+  if (error instanceof DiskError) return new CommandError(ExitCode.dataRefused, error.message)
+  if (error instanceof MetadataUnreadableError) return new CommandError(ExitCode.dataRefused, error.message)
+  if (error instanceof CorruptLogError) return new CommandError(ExitCode.dataRefused, error.message)
+  if (error instanceof RegistrationRefusedError) return new CommandError(ExitCode.failed, error.message)
+  return null
+}
+
+function untilSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      // A second signal while stopping has the system's own effect.
+      process.once(signal, () => resolve(signal))
+    }
+  })
+}
+
+/** A bug. Nothing in memory can be trusted any more, and nothing is written: the next start recovers from the disk. */
+function die(error: unknown): never {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const kind = error instanceof AssertionError ? 'a broken promise of the code' : 'an unexpected error'
+  process.stderr.write(`millrace: stopped because of ${kind}; acknowledged records are safe\n${text}\n`)
+  process.exit(ExitCode.bug)
+}

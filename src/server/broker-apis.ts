@@ -1,0 +1,76 @@
+import type { BrokerContext } from '../controller/config-view.ts'
+import { supportedFeatures } from '../controller/features.ts'
+import type { GroupCoordinator } from '../coordinator/group-coordinator.ts'
+import { DescribeQuorum } from '../protocol/apis/describe-quorum.ts'
+import type { RequestOf, ResponseInput } from '../protocol/schema.ts'
+import type { ReplicaManager } from '../replica/replica-manager.ts'
+import { AutoTopics } from './auto-topics.ts'
+import { type ServedApi, serve } from './dispatch/served-api.ts'
+import type { Endpoints } from './endpoints.ts'
+import { apiVersions } from './handlers/api-versions.ts'
+import { controllerApis } from './handlers/controller-apis.ts'
+import { describeCluster } from './handlers/describe-cluster.ts'
+import { describeConfigs } from './handlers/describe-configs.ts'
+import { describeTopicPartitions } from './handlers/describe-topic-partitions.ts'
+import { findCoordinator } from './handlers/find-coordinator.ts'
+import { groupApis } from './handlers/group-apis.ts'
+import { initProducerId } from './handlers/init-producer-id.ts'
+import { listConfigResources } from './handlers/list-config-resources.ts'
+import { ROOT_LOGGER } from './handlers/logger-levels.ts'
+import { metadata } from './handlers/metadata.ts'
+import { replicaApis } from './handlers/replica-apis.ts'
+import type { ControllerChannel } from './controller-channel.ts'
+import { ProducerIdBlocks } from './producer-id-blocks.ts'
+import type { MetadataSource } from './services.ts'
+
+export interface BrokerApiParts {
+  readonly source: MetadataSource
+  readonly endpoints: Endpoints
+  readonly broker: BrokerContext
+  readonly channel: ControllerChannel
+  describeQuorum(request: RequestOf<typeof DescribeQuorum>): ResponseInput<typeof DescribeQuorum>
+  readonly replicas: ReplicaManager
+  readonly groups: GroupCoordinator
+  brokerEpoch(): number
+  /** Resolves when this node has applied all metadata that is committed now. */
+  caughtUp(): Promise<void>
+  readonly logLevel: { get(): string; set(level: string): void }
+}
+
+/** Everything that is served on the listeners for clients and brokers. What stands here is advertised, and nothing else. */
+export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
+  const { source, endpoints, broker, channel, logLevel } = parts
+  const topics = new AutoTopics({ source, broker, channel, caughtUp: () => parts.caughtUp() })
+  const producerIds = new ProducerIdBlocks(channel, () => ({
+    brokerId: source.nodeId,
+    brokerEpoch: parts.brokerEpoch(),
+  }))
+  const apis: ServedApi[] = [
+    ...replicaApis(parts.replicas),
+    ...groupApis(parts.groups),
+    ...controllerApis({
+      channel,
+      loggers: { nodeId: source.nodeId, setLevel: (level) => logLevel.set(level) },
+      caughtUp: () => parts.caughtUp(),
+    }),
+    metadata(source, endpoints, topics),
+    describeCluster(source, endpoints),
+    describeTopicPartitions(source, endpoints),
+    describeConfigs(source, broker, () => new Map([[ROOT_LOGGER, logLevel.get()]])),
+    listConfigResources(source),
+    findCoordinator(source, endpoints, topics),
+    initProducerId(producerIds),
+    serve(DescribeQuorum, (request) => parts.describeQuorum(request)),
+  ]
+  apis.push(apiVersions({ clusterId: source.clusterId, nodeId: source.nodeId, apis, features: () => features(source) }))
+  return apis
+}
+
+function features(source: MetadataSource) {
+  const { features: levels, position } = source.image()
+  return {
+    supported: supportedFeatures.map(({ name, min, max }) => ({ name, minVersion: min, maxVersion: max })),
+    finalized: [...levels].map(([name, level]) => ({ name, level })),
+    epoch: position.offset,
+  }
+}

@@ -1,0 +1,127 @@
+import type { ReplicaMetrics } from '../../replica/types.ts'
+import type { Acceptor } from '../connections/acceptor.ts'
+import type { Dispatcher } from '../dispatch/dispatcher.ts'
+import type { Family, Sample } from './family.ts'
+
+export interface NodeFigures {
+  readonly version: string
+  readonly nodeId: number
+  readonly clusterId: string
+  readonly acceptor: Acceptor
+  readonly dispatcher: Dispatcher
+  /** Gauges refreshed. */
+  readonly replicas: ReplicaMetrics
+  readonly storage: { readonly openFiles: number; readonly tailBytes: number; readonly indexBytes: number }
+  readonly isReadOnly: boolean
+  readonly groups: number
+  readonly metadataOffset: number
+}
+
+/** Counters of `ReplicaMetrics`, with the name and the text of each. */
+const REPLICA_COUNTERS: readonly [keyof ReplicaMetrics, string, string][] = [
+  ['produceRequests', 'millrace_produce_requests_total', 'Produce requests.'],
+  ['produceBatches', 'millrace_produce_batches_total', 'Record batches appended for producers.'],
+  ['produceRecords', 'millrace_produce_records_total', 'Records appended for producers.'],
+  ['produceBytes', 'millrace_produce_bytes_total', 'Bytes of batches appended for producers.'],
+  ['produceRefusals', 'millrace_produce_refusals_total', 'Partitions of Produce requests that were refused.'],
+  [
+    'produceDuplicates',
+    'millrace_produce_duplicates_total',
+    'Batches recognised as sent before, and not appended again.',
+  ],
+  ['produceTimeouts', 'millrace_produce_timeouts_total', 'Produce requests answered because their time was over.'],
+  ['fetchRequests', 'millrace_fetch_requests_total', 'Fetch requests.'],
+  ['fetchBytes', 'millrace_fetch_bytes_total', 'Bytes of batches sent to consumers.'],
+  ['fetchTimeouts', 'millrace_fetch_timeouts_total', 'Fetch requests answered because their time was over.'],
+  ['fetchSessionsEvicted', 'millrace_fetch_sessions_evicted_total', 'Fetch sessions given up for newer ones.'],
+]
+const REPLICA_GAUGES: readonly [keyof ReplicaMetrics, string, string][] = [
+  ['producesWaiting', 'millrace_produces_waiting', 'Produce requests that wait for disks or copies.'],
+  ['fetchesParked', 'millrace_fetches_parked', 'Long polls that wait for data.'],
+  ['fetchSessions', 'millrace_fetch_sessions', 'Open fetch sessions.'],
+  ['partitions', 'millrace_partitions', 'Partitions on this node.'],
+  ['leaders', 'millrace_partition_leaders', 'Partitions led by this node.'],
+  ['partitionsUnderReplicated', 'millrace_partitions_under_replicated', 'Led partitions with a replica out of sync.'],
+  [
+    'partitionsUnderMinIsr',
+    'millrace_partitions_under_min_isr',
+    'Led partitions that refuse acks=all for want of copies.',
+  ],
+  ['partitionsOffline', 'millrace_partitions_offline', 'Partitions whose log failed on this node.'],
+]
+
+/** Everything a scrape of this node sees. */
+export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
+  const { version, nodeId, clusterId, acceptor, replicas, storage } = figures
+  yield gauge('millrace_info', 'What runs here; always 1.', [
+    { labels: { version, node_id: nodeId, cluster_id: clusterId }, value: 1 },
+  ])
+  yield gauge('millrace_connections', 'Open client connections.', [{ value: acceptor.connections.size }])
+  yield counter('millrace_connections_accepted_total', 'Accepted connections.', acceptor.counts.accepted)
+  yield counter(
+    'millrace_connections_refused_total',
+    'Connections refused at the door.',
+    acceptor.counts.refusedAtAccept,
+  )
+  yield counter(
+    'millrace_connections_closed_total',
+    'Connections closed for what they sent.',
+    acceptor.counts.closedByUs,
+  )
+  yield gauge('millrace_request_bytes_in_flight', 'Bytes of requests held now.', [{ value: acceptor.budget.usedBytes }])
+  yield gauge('millrace_request_bytes_in_flight_max', 'queued.max.request.bytes.', [
+    { value: acceptor.budget.limitBytes },
+  ])
+  yield gauge('millrace_connections_waiting_for_bytes', 'Connections not read for want of request bytes.', [
+    { value: acceptor.budget.waiting },
+  ])
+  yield* apiFamilies(figures.dispatcher)
+  for (const [key, name, help] of REPLICA_COUNTERS) yield counter(name, help, replicas[key])
+  for (const [key, name, help] of REPLICA_GAUGES) yield gauge(name, help, [{ value: replicas[key] }])
+  yield gauge('millrace_open_files', 'Log files held open.', [{ value: storage.openFiles }])
+  yield gauge('millrace_tail_bytes', 'Bytes of recent batches in memory.', [{ value: storage.tailBytes }])
+  yield gauge('millrace_index_bytes', 'Bytes of indexes in memory.', [{ value: storage.indexBytes }])
+  yield gauge('millrace_read_only', '1 while the data folder takes no records.', [
+    { value: figures.isReadOnly ? 1 : 0 },
+  ])
+  yield gauge('millrace_groups', 'Consumer groups coordinated here.', [{ value: figures.groups }])
+  yield gauge('millrace_metadata_offset', 'Newest metadata record applied.', [{ value: figures.metadataOffset }])
+}
+
+function* apiFamilies(dispatcher: Dispatcher): Generator<Family> {
+  const used = [...dispatcher.metrics()].filter(({ metrics }) => metrics.requests > 0)
+  const samples = (pick: (entry: (typeof used)[number]['metrics']) => number): Sample[] =>
+    used.map(({ name, metrics }) => ({ labels: { api: name }, value: pick(metrics) }))
+  yield {
+    name: 'millrace_requests_total',
+    help: 'Requests.',
+    type: 'counter',
+    samples: samples(({ requests }) => requests),
+  }
+  yield {
+    name: 'millrace_request_bytes_total',
+    help: 'Bytes of requests.',
+    type: 'counter',
+    samples: samples(({ requestBytes }) => requestBytes),
+  }
+  yield {
+    name: 'millrace_response_bytes_total',
+    help: 'Bytes of responses.',
+    type: 'counter',
+    samples: samples(({ responseBytes }) => responseBytes),
+  }
+  yield {
+    name: 'millrace_request_seconds',
+    help: 'From the complete request to its answer, waits included.',
+    type: 'histogram',
+    histograms: used.map(({ name, metrics }) => ({ labels: { api: name }, histogram: metrics.latency })),
+  }
+}
+
+function counter(name: string, help: string, value: number): Family {
+  return { name, help, type: 'counter', samples: [{ value }] }
+}
+
+function gauge(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: 'gauge', samples }
+}
