@@ -48,7 +48,7 @@ export class Checkpoints {
     this.#startOffsets = new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, () => this.#starts())
   }
 
-  static async load(env: Env, folder: string, { isClean }: { isClean: boolean; isNew: boolean }): Promise<Checkpoints> {
+  static async load(env: Env, folder: string, { isClean }: { isClean: boolean }): Promise<Checkpoints> {
     const nothing = () => []
     const points = await new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, nothing).read()
     const starts = await new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, nothing).read()

@@ -31,6 +31,7 @@ export function flushDerived(state: LogState): Promise<void> {
 async function flushNow(state: LogState): Promise<void> {
   try {
     for (const segment of state.segments) await flushSegment(state, segment)
+    await syncIndexes(state)
     await flushEpochs(state)
     await flushSnapshots(state)
   } catch (error) {
@@ -103,6 +104,18 @@ async function withFile(state: LogState, path: string, use: (file: DiskFile) => 
     await use(file)
   } finally {
     await file.close()
+  }
+}
+
+/** Of closed segments that are written as a whole. What the recovery point then covers is trusted after a crash. */
+async function syncIndexes(state: LogState): Promise<void> {
+  for (let segment = state.unsyncedIndexes[0]; segment !== undefined; segment = state.unsyncedIndexes[0]) {
+    const isFlushed = segment.isSynced && segment.pendingOffsets.length === 0 && segment.pendingTimes.length === 0
+    if (!isFlushed) return
+    await withFile(state, state.path(segment, 'index'), (file) => file.sync())
+    await withFile(state, state.path(segment, 'timeindex'), (file) => file.sync())
+    await state.context.env.disk.syncDirectory(state.directory)
+    if (state.unsyncedIndexes[0] === segment) state.unsyncedIndexes.shift()
   }
 }
 

@@ -17,6 +17,7 @@ import { decodeSnapshot, type Snapshot } from './producer-snapshot.ts'
 import { scanBatches } from './scan.ts'
 import type { Segment } from './segment.ts'
 import { startPositionFor } from './segment-index.ts'
+import { removeSegments } from './segment-removal.ts'
 import { type AbortedTransaction, decodeAborted, TXN_INDEX_ENTRY_BYTES } from './txn-index.ts'
 
 export interface RecoveryInput {
@@ -44,7 +45,18 @@ export async function recoverLog(state: LogState, input: RecoveryInput): Promise
   const end = input.isClean ? null : await findEnd(state, input.recoveryPoint)
   await derive(state, snapshots, { end, mustVerify: input.isClean })
   if (state.endOffset < input.recoveryPoint) throw endsEarly(state, state.endOffset, input.recoveryPoint)
-  adoptEnds(state, Math.max(input.startOffset, state.segments[0]?.baseOffset ?? 0))
+  if (state.endOffset < input.startOffset) await beginAnewAt(state, input.startOffset)
+  else adoptEnds(state, Math.max(input.startOffset, state.segments[0]?.baseOffset ?? 0))
+}
+
+/** The records below the start offset were deleted, those beyond it were not durable: nothing is left. */
+async function beginAnewAt(state: LogState, startOffset: number): Promise<void> {
+  const gone = state.segments
+  state.epochs.clear()
+  state.producers.clear()
+  beginAt(state, startOffset)
+  await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
+  await state.context.env.disk.syncDirectory(state.directory)
 }
 
 /** After files were cut: makes everything derived anew from the newest snapshot that still fits. */
@@ -130,11 +142,19 @@ async function findEnd(state: LogState, recoveryPoint: number): Promise<number> 
   let end = 0
   for (let i = first; i < state.segments.length; i++) {
     const segment = state.segments[i] as Segment
-    end = await verifySegment(state, segment, { recoveryPoint, isLast: i === state.segments.length - 1 })
+    const isLast = i === state.segments.length - 1
+    end = await verifySegment(state, segment, { recoveryPoint, isLast })
+    if (!isLast) await removeIndexes(state, segment)
   }
   if (end < recoveryPoint) throw endsEarly(state, end, recoveryPoint)
   await state.context.env.disk.syncDirectory(state.directory)
   return end
+}
+
+/** Closed since the last checkpoint: the index files may lack their ends. They are made anew when they are needed. */
+async function removeIndexes(state: LogState, segment: Segment): Promise<void> {
+  await removeIfThere(state.context.env.disk, state.path(segment, 'index'))
+  await removeIfThere(state.context.env.disk, state.path(segment, 'timeindex'))
 }
 
 async function verifySegment(

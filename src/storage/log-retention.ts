@@ -103,6 +103,7 @@ async function deleteBelowStart(state: LogState): Promise<void> {
   if (count === 0) return
   await state.derivedFlush
   const gone = state.segments.splice(0, count)
+  state.unsyncedIndexes = state.unsyncedIndexes.filter((segment) => !gone.includes(segment))
   assert(state.segments.length > 0, 'a log keeps its active segment')
   state.changeGeneration()
   await removeSegments(state, gone, { delayMs: state.config.fileDeleteDelayMs, newestFirst: false })

@@ -46,6 +46,8 @@ export class LogState {
   endOffset = 0
   writtenOffset = 0
   durableOffset = 0
+  /** Closed segments whose index files are not synced: a start after a crash must not trust them. Oldest first. */
+  unsyncedIndexes: Segment[] = []
   /** Keeps the checkpointed recovery point down while the log is about to be truncated. */
   recoveryPointMax = Number.MAX_SAFE_INTEGER
   /** Latched: nothing is acknowledged any more. */
@@ -92,7 +94,8 @@ export class LogState {
 
   /** What the checkpoint may say is durable. */
   get recoveryPoint(): number {
-    return Math.min(this.durableOffset, this.recoveryPointMax)
+    const trusted = this.unsyncedIndexes[0]?.baseOffset ?? Number.MAX_SAFE_INTEGER
+    return Math.min(this.durableOffset, this.recoveryPointMax, trusted)
   }
 
   /** Of all segments, with what is on the way to them. */

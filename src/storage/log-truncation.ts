@@ -25,7 +25,11 @@ export async function truncateTo(state: LogState, writer: LogWriter, offset: num
     const before = state.tail.retainedBytes
     state.endOffset = state.tail.cutTo(offset)
     state.context.tails.retainedBytes -= before - state.tail.retainedBytes
-    dropUnwritten(state)
+    await dropUnwritten(state, writer)
+  }
+  if (state.endOffset < state.logStartOffset) {
+    await truncateFully(state, writer, offset)
+    return
   }
   if (state.writtenOffset < state.endOffset) {
     // The rest of the tail goes to the file first: what is derived is then made anew from files alone.
@@ -33,10 +37,18 @@ export async function truncateTo(state: LogState, writer: LogWriter, offset: num
     await writer.flush()
     await writer.pause()
   }
-  await lowerRecoveryPoint(state, Math.min(offset, state.endOffset))
-  const end = await cutFiles(state, writer, offset)
+  const index = Math.max(state.segmentIndexOf(Math.min(offset, state.endOffset)), 0)
+  const cut = await findCut(state, state.segments[index] as Segment, offset)
+  if (cut.endOffset < state.logStartOffset) {
+    // The batch that holds the start offset goes: nothing that can be read remains.
+    await truncateFully(state, writer, offset)
+    return
+  }
+  await lowerRecoveryPoint(state, cut.endOffset)
+  writer.releaseFiles(state.segments.slice(index))
+  await cutFiles(state, index, cut.position)
   state.changeGeneration()
-  state.endOffset = end
+  state.endOffset = cut.endOffset
   await deriveAgain(state, state.logStartOffset)
   finish(state, writer)
 }
@@ -47,8 +59,9 @@ export async function truncateFully(state: LogState, writer: LogWriter, offset: 
   await state.derivedFlush
   dropPending(state)
   await lowerRecoveryPoint(state, 0)
-  writer.releaseFiles()
+  writer.releaseFiles(state.segments)
   const gone = state.segments
+  state.unsyncedIndexes = []
   state.epochs.clear()
   state.producers.clear()
   beginAt(state, offset)
@@ -76,11 +89,16 @@ function dropPending(state: LogState): void {
   state.snapshotOffset = -1
 }
 
-/** Segments that exist in memory only, begun beyond the new end. */
-function dropUnwritten(state: LogState): void {
-  while (state.segments.length > 1 && state.active.writtenBytes === 0 && state.active.baseOffset >= state.endOffset) {
-    state.segments.pop()
-  }
+/** Segments without a byte in their file, begun beyond the new end. The file itself may be there already. */
+async function dropUnwritten(state: LogState, writer: LogWriter): Promise<void> {
+  const isDropped = (segment: Segment) => segment.writtenBytes === 0 && segment.baseOffset >= state.endOffset
+  const kept = state.segments.findLastIndex((segment) => !isDropped(segment)) + 1
+  if (kept === state.segments.length || kept === 0) return
+  const gone = state.segments.splice(kept)
+  writer.releaseFiles(gone)
+  state.unsyncedIndexes = state.unsyncedIndexes.filter((segment) => segment !== state.active && !gone.includes(segment))
+  await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
+  await state.context.env.disk.syncDirectory(state.directory)
 }
 
 async function lowerRecoveryPoint(state: LogState, offset: number): Promise<void> {
@@ -88,28 +106,24 @@ async function lowerRecoveryPoint(state: LogState, offset: number): Promise<void
   if (state.durableOffset > offset) await state.context.checkpointRecoveryPoints()
 }
 
-/** Returns where the log ends now. */
-async function cutFiles(state: LogState, writer: LogWriter, offset: number): Promise<number> {
+/** Cuts the segment at `index` to `position`; those behind it go. */
+async function cutFiles(state: LogState, index: number, position: number): Promise<void> {
   const { disk } = state.context.env
-  writer.releaseFiles()
-  const index = Math.max(state.segmentIndexOf(Math.min(offset, state.endOffset)), 0)
   const segment = state.segments[index] as Segment
-  const cut = await findCut(state, segment, offset)
   const gone = state.segments.splice(index + 1)
+  state.unsyncedIndexes = state.unsyncedIndexes.filter((each) => each !== segment && !gone.includes(each))
   await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
   await disk.syncDirectory(state.directory)
-  const path = state.path(segment, 'log')
   state.context.indexes.drop(state.path(segment, 'index'))
   state.context.indexes.drop(state.path(segment, 'timeindex'))
-  const lease = await state.context.files.acquire(path, 'create')
+  const lease = await state.context.files.acquire(state.path(segment, 'log'), 'create')
   try {
-    await lease.file.truncate(cut.position)
+    await lease.file.truncate(position)
     await lease.file.sync()
   } finally {
     lease.release()
   }
-  segment.bytes = segment.writtenBytes = segment.syncedBytes = cut.position
-  return cut.endOffset
+  segment.bytes = segment.writtenBytes = segment.syncedBytes = position
 }
 
 /** Where the first batch begins that reaches `offset`, and where the log ends without it. */

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import { isOutOfSpace } from '../env/disk.ts'
+import { DiskError, isOutOfSpace } from '../env/disk.ts'
 import { flushDerived } from './derived-files.ts'
 import type { LogState } from './log-state.ts'
 import type { FileLease } from './open-files.ts'
@@ -30,6 +30,8 @@ export class LogWriter {
   #isSyncing = false
   /** Segments with bytes in the file that are not synced: one, or two after a roll. */
   readonly #unsynced = new Set<Segment>()
+  /** Its file stays open, though all that was written before may be synced meanwhile. */
+  #writingTo: Segment | null = null
   /** Set while a truncation rearranges the log: the loops stop after their present step. */
   #isPaused = false
   #isWaitingForSpace = false
@@ -77,6 +79,7 @@ export class LogWriter {
     const state = this.#state
     const entries = state.tail.gather(WRITE_BYTES_MAX, WRITE_BUFFERS_MAX)
     const { segment, position } = entries[0] as TailEntry
+    this.#writingTo = segment
     try {
       await this.#prepare(segment)
       if (!this.#mayRun) return
@@ -86,8 +89,10 @@ export class LogWriter {
       this.#mustRollBack = false
       await file.write(buffersOf(entries), position)
     } catch (error) {
-      await this.#writeFailed(segment, error as Error)
+      await this.#writeFailed(segment, error)
       return
+    } finally {
+      this.#writingTo = null
     }
     for (const entry of entries) segment.writtenBytes += entry.buffer.length
     this.#unsynced.add(segment)
@@ -127,7 +132,9 @@ export class LogWriter {
     })
   }
 
-  async #writeFailed(segment: Segment, error: Error): Promise<void> {
+  async #writeFailed(segment: Segment, error: unknown): Promise<void> {
+    if (this.#state.failure !== null) return
+    if (!(error instanceof DiskError)) throw error
     this.#mustRollBack = true
     if (!isOutOfSpace(error)) {
       this.#state.fail(error)
@@ -172,7 +179,8 @@ export class LogWriter {
         await state.context.env.disk.syncDirectory(state.directory)
       }
     } catch (error) {
-      state.fail(error as Error)
+      if (!(error instanceof DiskError)) throw error
+      state.fail(error)
       return
     }
     if (state.failure !== null) return
@@ -187,7 +195,7 @@ export class LogWriter {
     assert(segment.lease !== null, `segment ${segment.baseOffset} has unsynced bytes and no file`)
     await segment.lease.file.sync()
     segment.syncedBytes = bytes
-    if (segment.writtenBytes !== bytes) return
+    if (segment.writtenBytes !== bytes || this.#writingTo === segment) return
     this.#unsynced.delete(segment)
     this.#releaseFile(segment)
   }
@@ -244,11 +252,12 @@ export class LogWriter {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** While paused: the files change under us. */
-  releaseFiles(): void {
-    for (const segment of this.#state.segments) this.#releaseFile(segment)
-    this.#unsynced.clear()
-    this.#mustRollBack = false
+  /** While paused: these files are about to be cut, synced or removed by the caller. */
+  releaseFiles(segments: readonly Segment[]): void {
+    for (const segment of segments) {
+      this.#releaseFile(segment)
+      this.#unsynced.delete(segment)
+    }
   }
 
   /** Nothing is written or synced any more; those who wait are told. */
@@ -257,7 +266,7 @@ export class LogWriter {
     this.#state.context.space.forget(this)
     const error = this.#state.failure ?? new Error('the log was closed')
     for (const { reject } of this.#waiters.splice(0)) reject(error)
-    this.releaseFiles()
+    this.releaseFiles(this.#state.segments)
   }
 }
 

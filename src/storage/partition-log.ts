@@ -206,6 +206,7 @@ export class PartitionLog {
   #roll(baseOffset: number): Segment {
     const state = this.#state
     state.active.noteTime()
+    state.unsyncedIndexes.push(state.active)
     const segment = state.newSegment(baseOffset)
     state.segments.push(segment)
     // A follower's log may have a hole here.
