@@ -6,13 +6,14 @@ export type ImageApplier = (changes: MetadataChanges, image: MetadataImage) => P
 
 /**
  * Takes images from the quorum, one at a time, and shows each when this node has applied it: what Metadata announces,
- * Produce and Fetch already know. Images that come while the node starts wait for `begin`.
+ * Produce and Fetch already know. Life cycle: images are let go by until `hold` names the one that the node starts from;
+ * those that come while it starts wait for `begin`.
  */
 export class ImagePublisher {
   /** Applied. */
   image: MetadataImage = MetadataImage.empty
   readonly #apply: ImageApplier
-  readonly #begun = Promise.withResolvers<void>()
+  #begun: PromiseWithResolvers<void> | null = null
   #waiters: { readonly offset: number; readonly resolve: () => void }[] = []
   #isClosed = false
 
@@ -20,15 +21,21 @@ export class ImagePublisher {
     this.#apply = apply
   }
 
-  /** The node has started from `image`. */
-  begin(image: MetadataImage): void {
+  /** The node is about to start from `image`, the newest one. */
+  hold(image: MetadataImage): void {
     this.image = image
-    this.#begun.resolve()
+    this.#begun = Promise.withResolvers()
+  }
+
+  /** It has. */
+  begin(): void {
+    this.#begun?.resolve()
     this.#wake()
   }
 
   /** The next image; called for one at a time. */
   async take(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+    if (this.#begun === null) return
     await this.#begun.promise
     if (this.#isClosed || image.position.offset <= this.image.position.offset) return
     await this.#apply(changes.before === this.image ? changes : changesBetween(this.image, image), image)

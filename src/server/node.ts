@@ -239,6 +239,7 @@ export class Node implements HttpSource {
 
   async #openPartitions(logs: LogManager, metadata: MetadataController): Promise<void> {
     const { image } = metadata
+    this.#publisher.hold(image)
     const number = (key: string) => brokerNumber(image, this.#broker, key)
     this.#parts.groups = new GroupCoordinator({
       env: this.#env,
@@ -276,7 +277,7 @@ export class Node implements HttpSource {
     })
     this.#parts.replicas = replicas
     await replicas.start(image)
-    this.#publisher.begin(image)
+    this.#publisher.begin()
   }
 
   /** Asks of this node what a new image asks, before clients see it. */

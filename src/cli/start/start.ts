@@ -39,25 +39,33 @@ export async function start(flags: StartFlags): Promise<void> {
     onBug: die,
     logLevel: { get: () => env.log.level.toUpperCase(), set: (level) => (env.log.level = levelOf(level)) },
   })
-  // From here on, so that an early signal stops the start in an orderly way too.
   const stopped = untilSignal()
-  try {
-    await node.start()
-  } catch (error) {
-    const refusal = refusalOf(error)
-    if (refusal === null) die(error)
-    await node.stop()
-    throw refusal
+  let http: HttpServer | null = null
+  let signal = await Promise.race([startNode(node), stopped])
+  if (signal === null) {
+    http = await startHttp(config, node)
+    process.stdout.write(banner(bannerFacts(node, http?.address ?? null)))
+    signal = await stopped
   }
-  const http = await startHttp(config, node)
-  process.stdout.write(banner(bannerFacts(node, http?.address ?? null)))
-  const signal = await stopped
   env.log.info('stopping', { signal })
   const deadline = setTimeout(() => process.exit(ExitCode.failed), STOP_DEADLINE_MS)
   http?.close()
   await node.stop()
   clearTimeout(deadline)
   env.log.info('stopped cleanly')
+}
+
+/** Null when the node serves. */
+async function startNode(node: Node): Promise<null> {
+  try {
+    await node.start()
+    return null
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal === null) die(error)
+    await node.stop()
+    throw refusal
+  }
 }
 
 function bannerFacts(node: Node, http: Address | null): BannerFacts {
