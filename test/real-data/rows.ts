@@ -17,7 +17,7 @@ const data = join(root, 'node_modules', 'vega-datasets', 'data')
 
 /** Birds struck by aircraft, as lines of CSV; keyed by airport, some of which have hundreds of rows. */
 function birdstrikes(): Dataset {
-  const [, ...lines] = readFileSync(join(data, 'birdstrikes.csv'), 'utf8').split('\n')
+  const [, ...lines] = readFileSync(join(data, 'birdstrikes.csv'), 'utf8').split(/\r?\n/)
   const rows = lines
     .filter((line) => line !== '')
     .map((line) => ({ key: line.slice(0, line.indexOf(',')), value: line }))

@@ -34,8 +34,9 @@ class Model {
   startOffset = 0
   /** DeleteRecords that was asked for and not answered: the start may be there already. */
   askedStart = 0
-  /** The most the log ever promised since the last crash. */
+  /** The most the log ever promised to be durable. */
   durableOffset = 0
+  /** What the system holds as long as the power stays on. */
   writtenOffset = 0
   producer = { producerId: 0, producerEpoch: 0, baseSequence: 0 }
 
@@ -78,8 +79,6 @@ class Round {
       tailBytesMax: 50_000,
       checkpointIntervalMs: 200,
     })
-    const faulty = await manager.openFound(() => this.#config)
-    assert.deepEqual(faulty, [], `after a crash: ${faulty.map(({ error }) => error.message).join()}`)
     this.manager = manager
     await Promise.all(this.#models.map((model) => this.#runLog(manager, model)))
   }
@@ -161,9 +160,10 @@ class Round {
   }
 
   async #checkRecovered(log: PartitionLog, model: Model): Promise<void> {
-    assert.ok(log.endOffset >= model.durableOffset, `${log.dump()}, durable was ${model.durableOffset}`)
+    assert.ok(log.endOffset >= model.writtenOffset, `${log.dump()}, promised was ${model.writtenOffset}`)
     assert.ok(log.endOffset <= model.endOffset, `${log.dump()}, appended was ${model.endOffset}`)
-    assert.ok(log.logStartOffset >= model.startOffset && log.logStartOffset <= model.askedStart, log.dump())
+    const starts = `it may start in [${model.startOffset}, ${model.askedStart}]`
+    assert.ok(log.logStartOffset >= model.startOffset && log.logStartOffset <= model.askedStart, `${log.dump()}, ${starts}`)
     assert.equal(log.durableOffset, log.endOffset, 'what recovery accepted is durable before it is used (S2)')
     // What is gone is gone: other records will take its offsets.
     model.batches = model.batches.filter((batch) => batch.endOffset <= log.endOffset)
@@ -221,9 +221,10 @@ function drawConfig(random: Random): LogConfig {
 function crash(machine: Machine, process: Process, random: Random, models: readonly Model[]): void {
   if (random.chance(0.3)) {
     machine.kill(process)
-    // The system still has what it was given.
-    for (const model of models) model.durableOffset = model.writtenOffset
-  } else machine.losePower(random.pick(['any', 'any', 'all', 'none']))
+    return
+  }
+  machine.losePower(random.pick(['any', 'any', 'all', 'none']))
+  for (const model of models) model.writtenOffset = model.durableOffset
 }
 
 scenario('a partition log survives crashes at any instant', { seeds: 200 }, async (sim) => {
