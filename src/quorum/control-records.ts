@@ -32,7 +32,8 @@ export function buildControlBatch(
 function toRecord(record: ControlRecord, timestampMs: number): RecordToBuild {
   switch (record.type) {
     case 'LeaderChange':
-      return { key: keyOf('LEADER_CHANGE'), value: encodeMessage(LeaderChangeMessage, 1, record.value), timestampMs }
+      // Version 0, without directories, also at kraft.version 1: Kafka writes no other, and its tools read no other.
+      return { key: keyOf('LEADER_CHANGE'), value: encodeMessage(LeaderChangeMessage, 0, record.value), timestampMs }
     case 'SnapshotHeader':
       return { key: keyOf('SNAPSHOT_HEADER'), value: encodeMessage(SnapshotHeaderRecord, 0, record.value), timestampMs }
     case 'SnapshotFooter':

@@ -139,7 +139,7 @@ export class QuorumLog {
       progressed: () => this.#progressed(),
       failed: (_, error) => this.listener?.failed(error),
     }
-    const self = [{ voterId: voter.voterId, voterDirectoryId: voter.voterDirectoryId }]
+    const self = [{ voterId: voter.voterId, voterDirectoryId: NO_DIRECTORY }]
     const opening: ControlRecord[] = [
       { type: 'LeaderChange', value: { leaderId: voter.voterId, voters: self, grantingVoters: self } },
     ]

@@ -1,0 +1,104 @@
+import type { BrokerContext } from '../controller/config-view.ts'
+import type { Env } from '../env/env.ts'
+import type { MetadataChanges } from '../metadata/changes.ts'
+import type { MetadataImage } from '../metadata/image.ts'
+import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
+import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
+import { CreateTopics, type CreateTopicsResponse } from '../protocol/apis/create-topics.ts'
+import type { MetadataController } from '../quorum/metadata-controller.ts'
+import { openMetadata } from '../quorum/open.ts'
+import { LogManager } from '../storage/log-manager.ts'
+
+/** The metadata half of a node: a data folder, its quorum, and the node's own broker registered and serving. */
+export class MetadataNode {
+  readonly logs: LogManager
+  readonly controller: MetadataController
+  readonly published: MetadataImage[]
+  brokerEpoch = -1
+
+  private constructor(logs: LogManager, controller: MetadataController, published: MetadataImage[]) {
+    this.logs = logs
+    this.controller = controller
+    this.published = published
+  }
+
+  static async start(
+    env: Env,
+    folder: string,
+    options: {
+      readonly staticValues?: ReadonlyMap<string, string>
+      readonly clusterId?: string
+      readonly onFailure?: (error: Error) => void
+      readonly onImage?: (changes: MetadataChanges, image: MetadataImage) => void | Promise<void>
+    } = {},
+  ): Promise<MetadataNode> {
+    const isNew = (await env.disk.stat(`${folder}/meta.properties`)) === null
+    const clusterId = isNew ? (options.clusterId ?? 'AQAAAAAAAAAAAAAAAAAAAA') : null
+    const logs = await LogManager.open(env, { folder, nodeId: 1, clusterId })
+    const broker: BrokerContext = { brokerId: 1, staticValues: options.staticValues ?? new Map() }
+    const published: MetadataImage[] = []
+    try {
+      const controller = await openMetadata(env, {
+        logs,
+        dataFolder: folder,
+        broker,
+        endpoints: [{ name: 'CONTROLLER', host: '127.0.0.1', port: 9093 }],
+        onImage: async (changes, image) => {
+          await options.onImage?.(changes, image)
+          published.push(image)
+        },
+        onFailure: options.onFailure ?? (() => {}),
+      })
+      const node = new MetadataNode(logs, controller, published)
+      await node.#join(env)
+      return node
+    } catch (error) {
+      await logs.close({ brokerEpoch: -1 })
+      throw error
+    }
+  }
+
+  async #join(env: Env): Promise<void> {
+    const { clusterId, directoryId } = this.logs.metaProperties
+    const { brokerEpoch } = await this.controller.handle(BrokerRegistration, {
+      brokerId: 1,
+      clusterId,
+      incarnationId: env.randomBytes(16).toString('base64url'),
+      listeners: [{ name: 'PLAINTEXT', host: '127.0.0.1', port: 9092, securityProtocol: 0 }],
+      features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
+      rack: null,
+      isMigratingZkBroker: false,
+      logDirs: [directoryId],
+      previousBrokerEpoch: -1,
+    })
+    this.brokerEpoch = brokerEpoch
+    await this.beat()
+  }
+
+  beat(): Promise<unknown> {
+    return this.controller.handle(BrokerHeartbeat, {
+      brokerId: 1,
+      brokerEpoch: this.brokerEpoch,
+      currentMetadataOffset: this.controller.image.position.offset,
+      wantFence: false,
+      wantShutDown: false,
+      offlineLogDirs: [],
+      cordonedLogDirs: null,
+    })
+  }
+
+  createTopics(...topics: readonly { readonly name: string; readonly partitions: number }[]): Promise<CreateTopicsResponse> {
+    return this.controller.handle(CreateTopics, {
+      topics: topics.map(({ name, partitions }) => {
+        return { name, numPartitions: partitions, replicationFactor: 1, assignments: [], configs: [] }
+      }),
+      timeoutMs: 1000,
+      validateOnly: false,
+    })
+  }
+
+  async stop(): Promise<void> {
+    await this.controller.stop()
+    await this.logs.close({ brokerEpoch: this.brokerEpoch })
+  }
+}
