@@ -1,0 +1,137 @@
+import { assert } from '../base/assert.ts'
+import { buildBatch, type RecordToBuild } from '../protocol/batch/build.ts'
+import { advanceSequence, type Codec } from '../protocol/batch/header.ts'
+import type { ClientError } from './errors.ts'
+
+/** Where a record has come to rest. */
+export interface Delivery {
+  readonly topic: string
+  readonly partition: number
+  /** -1 when nobody said: with acks 0, or when an older copy was found by its sequence number. */
+  readonly offset: number
+  /** Of the record, or of its appending where the topic says so. */
+  readonly timestampMs: number
+}
+
+/** Of a producer, as the server knows it in one partition. */
+export interface Identity {
+  readonly producerId: number
+  readonly epoch: number
+}
+
+export interface Sequence extends Identity {
+  readonly baseSequence: number
+}
+
+interface Waiter {
+  resolve(delivery: Delivery): void
+  reject(error: ClientError): void
+}
+
+/**
+ * Records of one partition that travel together. Once it has been sent it keeps its sequence number, so that a copy that
+ * arrives twice is recognised.
+ */
+export class ProducerBatch {
+  readonly topic: string
+  readonly partition: number
+  readonly createdMs: number
+  /** After that its records are given up. */
+  readonly deadlineMs: number
+  readonly records: RecordToBuild[] = []
+  /** Before compression. */
+  bytes = 0
+  /** Null until it is first sent, with an idempotent producer. */
+  sequence: Sequence | null = null
+  /** No more records may be added. */
+  isClosed = false
+  /** Resolves when all records have been delivered or given up. */
+  readonly settled: Promise<void>
+  readonly #waiters: Waiter[] = []
+  #encoded: Buffer | null = null
+  #settle: () => void = () => {}
+
+  constructor(topic: string, partition: number, times: { createdMs: number; deadlineMs: number }) {
+    this.topic = topic
+    this.partition = partition
+    this.createdMs = times.createdMs
+    this.deadlineMs = times.deadlineMs
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  add(record: RecordToBuild, bytes: number): Promise<Delivery> {
+    assert(!this.isClosed, 'a record for a closed batch')
+    this.records.push(record)
+    this.bytes += bytes
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+  }
+
+  /** The sequence number after this batch's. */
+  get nextSequence(): number {
+    assert(this.sequence !== null, 'a batch without a sequence')
+    return advanceSequence(this.sequence.baseSequence, this.records.length)
+  }
+
+  setSequence(sequence: Sequence | null): void {
+    this.sequence = sequence
+    this.#encoded = null
+  }
+
+  encode(codec: Codec): Buffer {
+    this.isClosed = true
+    this.#encoded ??= buildBatch({
+      records: this.records,
+      codec,
+      ...(this.sequence === null
+        ? {}
+        : {
+            producerId: this.sequence.producerId,
+            producerEpoch: this.sequence.epoch,
+            baseSequence: this.sequence.baseSequence,
+          }),
+    })
+    return this.#encoded
+  }
+
+  succeed(baseOffset: number, appendTimeMs: number): void {
+    for (const [index, { resolve }] of this.#waiters.entries()) {
+      const timestampMs = appendTimeMs >= 0 ? appendTimeMs : (this.records[index]?.timestampMs ?? -1)
+      const offset = baseOffset < 0 ? -1 : baseOffset + index
+      resolve({ topic: this.topic, partition: this.partition, offset, timestampMs })
+    }
+    this.#settle()
+  }
+
+  fail(error: ClientError): void {
+    for (const { reject } of this.#waiters) reject(error)
+    this.#settle()
+  }
+
+  /**
+   * Two batches with one half of the records each, for a server that finds this one too large. They take over its
+   * sequence numbers: it was refused, so none of them is used.
+   */
+  split(): [ProducerBatch, ProducerBatch] {
+    const middle = this.records.length >> 1
+    const first = this.#part(0, middle, this.sequence)
+    const sequence = this.sequence && {
+      ...this.sequence,
+      baseSequence: advanceSequence(this.sequence.baseSequence, middle),
+    }
+    const second = this.#part(middle, this.records.length, sequence)
+    void Promise.all([first.settled, second.settled]).then(() => this.#settle())
+    return [first, second]
+  }
+
+  #part(from: number, to: number, sequence: Sequence | null): ProducerBatch {
+    const part = new ProducerBatch(this.topic, this.partition, this)
+    part.records.push(...this.records.slice(from, to))
+    part.#waiters.push(...this.#waiters.slice(from, to))
+    part.bytes = Math.ceil((this.bytes * (to - from)) / this.records.length)
+    part.sequence = sequence
+    part.isClosed = true
+    return part
+  }
+}

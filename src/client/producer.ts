@@ -1,0 +1,253 @@
+import type { Codec } from '../protocol/batch/header.ts'
+import type { RecordHeader, RecordToBuild } from '../protocol/batch/build.ts'
+import { type Client, definedOnly } from './client.ts'
+import { ClosedError, RecordTooLargeError, TimeoutError, UsageError } from './errors.ts'
+import type { TopicInfo } from './metadata.ts'
+import { PartitionQueue } from './partition-queue.ts'
+import { partitionForKey, StickyPartitions } from './partitioner.ts'
+import type { Delivery } from './producer-batch.ts'
+import { Sender } from './sender.ts'
+
+export type Bytes = string | Uint8Array
+
+export interface ProducerRecord {
+  readonly topic: string
+  /** Chosen by the key when left out, or freely when there is no key either. */
+  readonly partition?: number
+  readonly key?: Bytes | null
+  readonly value?: Bytes | null
+  readonly headers?: Readonly<Record<string, Bytes | null>> | readonly RecordHeader[]
+  /** Wall clock; now when left out. */
+  readonly timestampMs?: number
+}
+
+export interface ProducerOptions {
+  /** `all`: every in-sync replica has it; 1: the leader has it; 0: nobody answers. */
+  readonly acks?: 'all' | 1 | 0
+  /** Every record once and in order, whatever is sent again. Needs acks `all`, and then is the default. */
+  readonly idempotent?: boolean
+  readonly compression?: Codec
+  /** Of one batch before compression. */
+  readonly batchBytes?: number
+  /** How long a batch waits for more records. */
+  readonly lingerMs?: number
+  /** From `send` to the end of all tries. */
+  readonly deliveryTimeoutMs?: number
+  /** Requests under way to one server: at most 5 when idempotent. */
+  readonly maxInFlight?: number
+  /** Records in memory; over that, `send` waits. */
+  readonly bufferBytes?: number
+  /** One record, and one request. */
+  readonly maxRequestBytes?: number
+}
+
+const DEFAULTS = {
+  acks: 'all' as 'all' | 1 | 0,
+  compression: 'none' as Codec,
+  batchBytes: 64 * 1024,
+  lingerMs: 5,
+  deliveryTimeoutMs: 120_000,
+  maxInFlight: 5,
+  bufferBytes: 32 * 1024 * 1024,
+  maxRequestBytes: 1024 * 1024,
+}
+
+/** More than the fields of a record beside key, value and headers take, in most cases. */
+const RECORD_OVERHEAD_BYTES = 20
+const IN_FLIGHT_MAX_IDEMPOTENT = 5
+
+export type ResolvedProducerOptions = typeof DEFAULTS & { readonly idempotent: boolean }
+
+/**
+ * Sends records. `send` resolves when the record is delivered as `acks` says, and rejects when it was given up. Records
+ * of one partition are delivered in the order of the calls. When the buffer is full, `send` waits: awaiting its promise
+ * is all the back-pressure that is needed.
+ */
+export class Producer {
+  readonly #client: Client
+  readonly #options: ResolvedProducerOptions
+  readonly #sender: Sender
+  readonly #sticky: StickyPartitions
+  readonly #queues = new Map<string, PartitionQueue[]>()
+  #bufferedBytes = 0
+  readonly #blocked: (() => void)[] = []
+  readonly #pending = new Set<Promise<Delivery>>()
+  /** Topics that are asked for: who waits for one waits for the same promise, so that records keep their order. */
+  readonly #finding = new Map<string, Promise<TopicInfo>>()
+  #isClosed = false
+
+  constructor(client: Client, options: ProducerOptions = {}) {
+    const acks = options.acks ?? DEFAULTS.acks
+    const idempotent = options.idempotent ?? acks === 'all'
+    if (idempotent && acks !== 'all') throw new UsageError(`acks ${acks} with an idempotent producer: it needs all`)
+    this.#options = { ...DEFAULTS, ...definedOnly(options), idempotent }
+    const { maxInFlight } = this.#options
+    if (maxInFlight < 1 || (idempotent && maxInFlight > IN_FLIGHT_MAX_IDEMPOTENT)) {
+      throw new UsageError(`maxInFlight ${maxInFlight}: 1 to ${IN_FLIGHT_MAX_IDEMPOTENT} with an idempotent producer`)
+    }
+    this.#client = client
+    this.#sender = new Sender(client, this.#options)
+    this.#sticky = new StickyPartitions(client.random, this.#options.batchBytes)
+  }
+
+  /** Rejects with a `ClientError`. Whoever does not care need not look at what it returns. */
+  send(record: ProducerRecord): Promise<Delivery> {
+    const sent = this.#send(record)
+    this.#pending.add(sent)
+    const done = () => this.#pending.delete(sent)
+    sent.then(done, done)
+    return sent
+  }
+
+  async #send(record: ProducerRecord): Promise<Delivery> {
+    this.#mustBeOpen()
+    const key = toBytes(record.key)
+    const value = toBytes(record.value)
+    const headers = toHeaders(record.headers)
+    const bytes = sizeOf(key, value, headers)
+    if (bytes > this.#options.maxRequestBytes) {
+      throw new RecordTooLargeError(`a record of ${bytes} bytes; the limit is ${this.#options.maxRequestBytes}`)
+    }
+    if (this.#isFull(bytes)) await this.#waitForRoom(bytes)
+    this.#bufferedBytes += bytes
+    try {
+      const partition = await this.#partitionOf(record, key, bytes)
+      this.#mustBeOpen()
+      const toBuild: RecordToBuild = {
+        key,
+        value,
+        timestampMs: record.timestampMs ?? this.#client.env.clock.wallMs(),
+        ...(headers.length > 0 ? { headers } : {}),
+      }
+      const queue = this.#queue(record.topic, partition)
+      const delivery = queue.add(toBuild, bytes, this.#client.env.clock.monotonicMs())
+      this.#sender.wake(queue)
+      return await delivery
+    } finally {
+      this.#bufferedBytes -= bytes
+      this.#unblock()
+    }
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed || this.#client.isClosed) throw new ClosedError('the producer is closed')
+  }
+
+  #isFull(bytes: number): boolean {
+    // Whoever waits is served first, so that records keep their order.
+    return (
+      this.#blocked.length > 0 || (this.#bufferedBytes > 0 && this.#bufferedBytes + bytes > this.#options.bufferBytes)
+    )
+  }
+
+  async #waitForRoom(bytes: number): Promise<void> {
+    const { timers, clock } = this.#client.env
+    const deadlineMs = clock.monotonicMs() + this.#options.deliveryTimeoutMs
+    await new Promise<void>((resolve, reject) => {
+      const timer = timers.after(this.#options.deliveryTimeoutMs, () => {
+        this.#blocked.splice(this.#blocked.indexOf(attempt), 1)
+        reject(new TimeoutError(`the buffer of ${this.#options.bufferBytes} bytes stayed full`))
+        this.#unblock()
+      })
+      const attempt = () => {
+        const hasRoom = this.#bufferedBytes === 0 || this.#bufferedBytes + bytes <= this.#options.bufferBytes
+        if (!hasRoom && clock.monotonicMs() < deadlineMs) return
+        this.#blocked.shift()
+        timer.cancel()
+        resolve()
+        // The next one looks for itself once this one has taken its room.
+        void Promise.resolve().then(() => this.#unblock())
+      }
+      this.#blocked.push(attempt)
+    })
+    this.#mustBeOpen()
+  }
+
+  #unblock(): void {
+    this.#blocked[0]?.()
+  }
+
+  async #partitionOf(record: ProducerRecord, key: Buffer | null, bytes: number): Promise<number> {
+    const { topic: name, partition } = record
+    const known = this.#client.view.topics.get(name)
+    const topic =
+      known ??
+      (await this.#client.retry(`topic ${name}`, () => this.#client.topic(name), this.#options.deliveryTimeoutMs))
+    const count = topic.partitions.length
+    if (partition !== undefined) {
+      if (partition < 0 || partition >= count)
+        throw new UsageError(`${name} has no partition ${partition}, it has ${count}`)
+      return partition
+    }
+    return key === null ? this.#sticky.choose(topic, bytes) : partitionForKey(key, count)
+  }
+
+  #find(name: string): Promise<TopicInfo> {
+    let finding = this.#finding.get(name)
+    if (finding === undefined) {
+      const find = () => this.#client.topic(name)
+      finding = this.#client.retry(`topic ${name}`, find, this.#options.deliveryTimeoutMs).finally(() => {
+        this.#finding.delete(name)
+      })
+      this.#finding.set(name, finding)
+    }
+    return finding
+  }
+
+  #queue(topic: string, partition: number): PartitionQueue {
+    let queues = this.#queues.get(topic)
+    if (queues === undefined) {
+      queues = []
+      this.#queues.set(topic, queues)
+    }
+    let queue = queues[partition]
+    if (queue === undefined) {
+      const { batchBytes, lingerMs, deliveryTimeoutMs, idempotent, maxInFlight } = this.#options
+      queue = new PartitionQueue(topic, partition, {
+        batchBytes,
+        lingerMs,
+        deliveryTimeoutMs,
+        isIdempotent: idempotent,
+        maxInFlight,
+      })
+      queues[partition] = queue
+    }
+    return queue
+  }
+
+  /** Resolves when everything that was sent before has been delivered or given up. */
+  async flush(): Promise<void> {
+    this.#sender.beginFlush()
+    await Promise.allSettled([...this.#pending])
+    this.#sender.endFlush()
+  }
+
+  /** Delivers what is there, then ends. With `now`, what was not sent yet is given up. */
+  async close({ now = false } = {}): Promise<void> {
+    if (this.#isClosed) return
+    // Calls that have not reached a queue yet are the caller's past: they are delivered too.
+    if (!now) await this.flush()
+    this.#isClosed = true
+    if (now) this.#sender.abandon(new ClosedError('the producer was closed'))
+    await this.flush()
+    this.#sender.close()
+  }
+}
+
+/** A copy: the caller may go on with its buffer. */
+function toBytes(value: Bytes | null | undefined): Buffer | null {
+  if (value === null || value === undefined) return null
+  return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value)
+}
+
+function toHeaders(headers: ProducerRecord['headers']): readonly RecordHeader[] {
+  if (headers === undefined) return []
+  if (Array.isArray(headers)) return headers as readonly RecordHeader[]
+  return Object.entries(headers).map(([key, value]) => ({ key, value: toBytes(value) }))
+}
+
+function sizeOf(key: Buffer | null, value: Buffer | null, headers: readonly RecordHeader[]): number {
+  let bytes = RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0)
+  for (const header of headers) bytes += 10 + Buffer.byteLength(header.key) + (header.value?.length ?? 0)
+  return bytes
+}
