@@ -24,6 +24,8 @@ const SINCE_VERSION = new Map([
   [LATEST_TIERED, 9],
   [EARLIEST_PENDING_UPLOAD, 11],
 ])
+/** Before it, an answer has no place for a leader epoch. */
+const LEADER_EPOCH_VERSION = 4
 /** Before it, a client does not know OFFSET_NOT_AVAILABLE. */
 const OFFSET_NOT_AVAILABLE_VERSION = 5
 
@@ -42,10 +44,11 @@ export async function listOffsets(
     for (const asked of partitions) {
       if (!allowed) answers.push(refused(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
       else if (twice.has(asked.partitionIndex)) answers.push(refused(asked, ErrorCode.INVALID_REQUEST))
-      else
-        answers.push(
-          await listOne(hosted, name, asked, { version: context.version, readCommitted: request.isolationLevel === 1 }),
-        )
+      else {
+        const { version } = context
+        const answer = await listOne(hosted, name, asked, { version, readCommitted: request.isolationLevel === 1 })
+        answers.push(version < LEADER_EPOCH_VERSION ? { ...answer, leaderEpoch: -1 } : answer)
+      }
     }
   }
   return { topics }

@@ -28,6 +28,9 @@ export class Streams {
   }
 }
 
+/** However bad the luck. Longer stalls are ordered by the scenario. */
+const LONGEST_MS = 10_000
+
 /**
  * A duration with a heavy tail: `typicalMs` or a little around it, and with `tailChance` doubled again and again. Made of
  * multiplications only, for the library's logarithms differ between versions of V8.
@@ -37,5 +40,5 @@ export function heavyTailed(random: Random, typicalMs: number, tailChance: numbe
   if (tailChance <= 0 || !random.chance(tailChance)) return ms
   do ms *= 2 + 2 * random.float()
   while (random.chance(0.6))
-  return ms
+  return Math.min(ms, LONGEST_MS)
 }
