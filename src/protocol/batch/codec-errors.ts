@@ -13,7 +13,9 @@ export class DecompressedTooLargeError extends MalformedError {
 }
 
 export function undecodable(codec: string, cause: unknown): MalformedError {
-  return new MalformedError(`${codec}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  // The native snappy names itself.
+  return new MalformedError(reason.startsWith(`${codec}: `) ? reason : `${codec}: ${reason}`, { cause })
 }
 
 /** Runs a function of node:zlib and turns what it throws into ours. */

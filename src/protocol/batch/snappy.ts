@@ -50,11 +50,11 @@ function startsXerial(data: Buffer, at: number): boolean {
 
 /** A block begins with its decompressed length, so the limit is checked before anything is allocated. */
 function decompressBlock(block: Buffer, left: number, maxBytes: number): Buffer {
-  const bytes = new ByteReader(block).uvarint()
-  if (bytes > left) throw new DecompressedTooLargeError('snappy', maxBytes)
   try {
+    const bytes = new ByteReader(block).uvarint()
+    if (bytes > left) throw new DecompressedTooLargeError('snappy', maxBytes)
     return uncompressSync(block) as Buffer
   } catch (cause) {
-    throw undecodable('snappy', cause)
+    throw cause instanceof DecompressedTooLargeError ? cause : undecodable('snappy', cause)
   }
 }

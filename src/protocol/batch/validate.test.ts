@@ -117,10 +117,13 @@ test('bytes after the batch that are no batch are cut off', () => {
 })
 
 test('old formats are refused', () => {
-  for (const version of [0, 1, 3]) {
+  for (const version of [0, 1]) {
     const { errorCode, message } = refusal(altered(some(1), (copy) => copy.writeInt8(version, 16)))
     assert.equal(errorCode, ErrorCode.INVALID_RECORD)
     assert.match(message, /magic version 2/)
+  }
+  for (const version of [3, -1]) {
+    assert.equal(refusal(altered(some(1), (copy) => copy.writeInt8(version, 16))).errorCode, ErrorCode.CORRUPT_MESSAGE)
   }
 })
 

@@ -91,8 +91,9 @@ const DECOMPRESSED_PER_BATCH_BYTE = 16
  * Decides whether a leader takes what a client produced to one partition: exactly one v2 batch, whole and unaltered, of
  * the client's kind, within the topic's limits. Checks, order and error codes are those of Kafka 4.4 (ProduceRequest,
  * UnifiedLog, LogValidator); every record is walked as there, for a batch that no consumer can read would block its
- * partition. Stricter than Kafka, with INVALID_RECORD: records whose offsets are not 0, 1, 2, …, producer ids
- * above 2^53, transactions without a producer id, and a delete horizon set by a client.
+ * partition. Stricter than Kafka, with INVALID_RECORD: records whose offsets are not 0, 1, 2, …, producer ids above 2^53,
+ * a producer without an epoch, transactions without a producer id, and a delete horizon set by a client. Where Kafka
+ * only knows UNKNOWN_SERVER_ERROR (a section that does not decompress, a codec number of none) the reason is given instead.
  *
  * `records` is what the request carried. An accepted batch may have been changed in place (append time, largest timestamp).
  */
@@ -114,6 +115,9 @@ function frameBatch(records: Buffer | null, produceVersion: number): Buffer | Ba
     return refused(ErrorCode.INVALID_RECORD, `${request} must have at least one record batch per partition`)
   }
   if (claimed < 0) return refused(ErrorCode.CORRUPT_MESSAGE, `record batch of ${batchBytes(records, 0)} bytes`)
+  if (magic(records, 0) < 0 || magic(records, 0) > MAGIC_V2) {
+    return refused(ErrorCode.CORRUPT_MESSAGE, `Invalid magic found in record: ${magic(records, 0)}`)
+  }
   if (magic(records, 0) !== MAGIC_V2) {
     return refused(
       ErrorCode.INVALID_RECORD,
