@@ -163,7 +163,10 @@ class Round {
     assert.ok(log.endOffset >= model.writtenOffset, `${log.dump()}, promised was ${model.writtenOffset}`)
     assert.ok(log.endOffset <= model.endOffset, `${log.dump()}, appended was ${model.endOffset}`)
     const starts = `it may start in [${model.startOffset}, ${model.askedStart}]`
-    assert.ok(log.logStartOffset >= model.startOffset && log.logStartOffset <= model.askedStart, `${log.dump()}, ${starts}`)
+    assert.ok(
+      log.logStartOffset >= model.startOffset && log.logStartOffset <= model.askedStart,
+      `${log.dump()}, ${starts}`,
+    )
     assert.equal(log.durableOffset, log.endOffset, 'what recovery accepted is durable before it is used (S2)')
     // What is gone is gone: other records will take its offsets.
     model.batches = model.batches.filter((batch) => batch.endOffset <= log.endOffset)
@@ -187,7 +190,9 @@ class Round {
 
   #checkEpochs(log: PartitionLog, model: Model): void {
     const last = model.batches.at(-1)
-    if (last !== undefined && last.endOffset > log.logStartOffset) assert.ok(log.epochs.latest >= last.leaderEpoch)
+    if (last !== undefined && last.endOffset > log.logStartOffset) {
+      assert.ok(log.epochs.latest >= last.leaderEpoch, `${log.dump()}, the last batch has ${last.leaderEpoch}`)
+    }
     for (const batch of model.batches) {
       if (batch.endOffset <= log.logStartOffset) continue
       const { endOffset } = log.epochs.endOffsetFor(batch.leaderEpoch, log.endOffset) ?? { endOffset: -1 }

@@ -115,7 +115,7 @@ async function keepSending(sim: Sim, producer: IdempotentProducer, isOver: () =>
 
 async function crash(sim: Sim, node: SimNode, kind: Crash, history: History): Promise<void> {
   if (kind === 'stop' && node.isServing) {
-    await sim.within(node.stop(), { withinMs: 30_000, what: 'a clean stop' })
+    await sim.within(node.stop(), { withinMs: SETTLED_WITHIN_MS, what: 'a clean stop' })
     return
   }
   if (kind === 'power') {

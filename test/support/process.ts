@@ -29,11 +29,16 @@ export function track(child: ChildProcess): void {
   child.once('close', () => running.delete(child))
 }
 
+/** Without the variables that configure a node or this harness: a test's node is configured by the test alone. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MILLRACE|KAFKA)_/.test(name)))
+}
+
 /** Runs a command to its end and returns what it printed. Never rejects for an exit code. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const child = spawn(command, args, {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    env: { ...ownEnvironment(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: options.timeoutMs ?? 600_000,
     killSignal: 'SIGKILL',
@@ -86,7 +91,7 @@ export class Background {
     const output = openSync(options.outputFile, options.append === true ? 'a' : 'w')
     const errors = options.errorFile === undefined ? output : openSync(options.errorFile, 'a')
     this.child = spawn(command, args, {
-      env: { ...process.env, ...options.env },
+      env: { ...ownEnvironment(), ...options.env },
       stdio: [options.input ?? 'ignore', output, errors],
     })
     closeSync(output)
