@@ -1,16 +1,16 @@
 import type { BrokerContext } from '../controller/config-view.ts'
 import { supportedFeatures } from '../controller/features.ts'
 import type { GroupCoordinator } from '../coordinator/group-coordinator.ts'
-import { DescribeQuorum } from '../protocol/apis/describe-quorum.ts'
-import type { RequestOf, ResponseInput } from '../protocol/schema.ts'
+import type { DescribeQuorumRequest, DescribeQuorumResponse } from '../protocol/apis/describe-quorum.ts'
 import type { ReplicaManager } from '../replica/replica-manager.ts'
 import { AutoTopics } from './auto-topics.ts'
-import { type ServedApi, serve } from './dispatch/served-api.ts'
+import type { ServedApi } from './dispatch/served-api.ts'
 import type { Endpoints } from './endpoints.ts'
 import { apiVersions } from './handlers/api-versions.ts'
 import { controllerApis } from './handlers/controller-apis.ts'
 import { describeCluster } from './handlers/describe-cluster.ts'
 import { describeConfigs } from './handlers/describe-configs.ts'
+import { describeQuorum } from './handlers/describe-quorum.ts'
 import { describeTopicPartitions } from './handlers/describe-topic-partitions.ts'
 import { findCoordinator } from './handlers/find-coordinator.ts'
 import { groupApis } from './handlers/group-apis.ts'
@@ -28,7 +28,7 @@ export interface BrokerApiParts {
   readonly endpoints: Endpoints
   readonly broker: BrokerContext
   readonly channel: ControllerChannel
-  describeQuorum(request: RequestOf<typeof DescribeQuorum>): ResponseInput<typeof DescribeQuorum>
+  describeQuorum(request: DescribeQuorumRequest): DescribeQuorumResponse
   readonly replicas: ReplicaManager
   readonly groups: GroupCoordinator
   brokerEpoch(): number
@@ -60,7 +60,7 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     listConfigResources(source),
     findCoordinator(source, endpoints, topics),
     initProducerId(producerIds),
-    serve(DescribeQuorum, (request) => parts.describeQuorum(request)),
+    describeQuorum((request) => parts.describeQuorum(request)),
   ]
   apis.push(apiVersions({ clusterId: source.clusterId, nodeId: source.nodeId, apis, features: () => features(source) }))
   return apis
