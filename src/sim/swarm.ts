@@ -23,7 +23,7 @@ export function drawWorld(seed: number): World {
       writeMs: geometric(random, 0.01, 2),
       syncMs: geometric(random, 0.1, 20),
       nameMs: geometric(random, 0.02, 2),
-      tailChance: strength(0.001, 0.1),
+      tailChance: strength(0.001, 0.03),
     },
     net: {
       ...STEADY_NET,

@@ -132,10 +132,12 @@ export class IdempotentProducer {
     const topicId = this.#topicId
     const partitionData = [{ index: queue.partition, records: [batch.bytes] }]
     const body = { acks: -1, timeoutMs: 5000, topicData: [{ name: this.topic, topicId, partitionData }] }
+    // The first version that may carry zstd.
+    const fromVersion = this.#codec === 'zstd' ? 7 : 0
     queue.turn = queue.turn.then(() => this.#client.tolerate(() => this.#client.leaderOf(this.topic, queue.partition)))
     const wire = await queue.turn
     if (wire === null) return false
-    const answer = await this.#client.tolerate(() => wire.request(Produce, body))
+    const answer = await this.#client.tolerate(() => wire.request(Produce, body, { fromVersion }))
     return answer !== null && this.#judge(answer, batch)
   }
 

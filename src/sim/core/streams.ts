@@ -29,7 +29,7 @@ export class Streams {
 }
 
 /** However bad the luck. Longer stalls are ordered by the scenario. */
-const LONGEST_MS = 10_000
+const LONGEST_MS = 5000
 
 /**
  * A duration with a heavy tail: `typicalMs` or a little around it, and with `tailChance` doubled again and again. Made of
@@ -39,6 +39,6 @@ export function heavyTailed(random: Random, typicalMs: number, tailChance: numbe
   let ms = typicalMs * (0.5 + random.float())
   if (tailChance <= 0 || !random.chance(tailChance)) return ms
   do ms *= 2 + 2 * random.float()
-  while (random.chance(0.6))
+  while (random.chance(0.5))
   return Math.min(ms, LONGEST_MS)
 }

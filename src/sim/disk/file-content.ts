@@ -24,7 +24,8 @@ export class FileContent {
       const within = (position + done) % PAGE_BYTES
       const span = Math.min(bytes - done, PAGE_BYTES - within)
       const page = this.#pages[Math.floor((position + done) / PAGE_BYTES)]
-      const held = page === undefined ? 0 : page.copy(target, done, within, within + span)
+      // A page may end before what is asked for: the rest of it is a hole.
+      const held = page === undefined || page.length <= within ? 0 : page.copy(target, done, within, within + span)
       if (held < span) target.fill(0, done + held, done + span)
       done += span
     }
