@@ -19,12 +19,13 @@ export class PartitionLeader {
   readonly epochStartOffset: number
   readonly #lagTimeMaxMs: number
   #registration: Registration
-  #isr: ReadonlySet<number>
+  /** Short lists, searched from end to end: a node may hold very many leaders. */
+  #isr: readonly number[]
   #proposal: readonly number[] | null = null
   /** The controller gave no decision: the proposal is made again at the next tick. */
   #proposeAgain = false
-  #eligible = new Map<number, number>()
-  #followers = new Map<number, FollowerProgress>()
+  #eligible: readonly EligibleBroker[]
+  #followers: readonly FollowerProgress[] = []
   #durability: Durability
   #minInsyncReplicas: number
   #endOffset: number
@@ -42,7 +43,8 @@ export class PartitionLeader {
     this.epochStartOffset = options.endOffset
     this.#lagTimeMaxMs = options.lagTimeMaxMs
     this.#registration = registration
-    this.#isr = new Set(registration.isr)
+    this.#isr = registration.isr
+    this.#eligible = options.eligible
     this.#durability = options.durability
     this.#minInsyncReplicas = options.minInsyncReplicas
     this.#endOffset = options.endOffset
@@ -50,7 +52,6 @@ export class PartitionLeader {
     this.#durableOffset = options.durableOffset
     this.#highWatermark = options.highWatermark
     this.#nowMs = options.nowMs
-    this.#setEligible(options.eligible)
     this.#trackReplicas()
   }
 
@@ -59,7 +60,7 @@ export class PartitionLeader {
   }
 
   /** The committed one, which is what counts for acks. */
-  get isr(): ReadonlySet<number> {
+  get isr(): readonly number[] {
     return this.#isr
   }
 
@@ -73,11 +74,11 @@ export class PartitionLeader {
   }
 
   get isUnderMinInsync(): boolean {
-    return this.#isr.size < this.effectiveMinInsync
+    return this.#isr.length < this.effectiveMinInsync
   }
 
   get isUnderReplicated(): boolean {
-    return this.#isr.size < this.#registration.replicas.length
+    return this.#isr.length < this.#registration.replicas.length
   }
 
   /** Whether the high watermark has passed the election: only then is it at least every one told before (invariant H12). */
@@ -111,11 +112,11 @@ export class PartitionLeader {
 
   /** `end=5 hw=2 isr=(1,2,3)`, then what is not at rest. */
   dump(): string {
-    const parts = [`end=${this.#endOffset} hw=${this.#highWatermark} isr=(${[...this.#isr].join(',')})`]
+    const parts = [`end=${this.#endOffset} hw=${this.#highWatermark} isr=(${this.#isr.join(',')})`]
     if (this.#proposal !== null)
       parts.push(`proposed=(${this.#proposal.join(',')})${this.#proposeAgain ? ' again' : ''}`)
     if (this.isUnderMinInsync) parts.push('under-min-insync')
-    for (const { id, endOffset, durableOffset } of this.#followers.values()) {
+    for (const { id, endOffset, durableOffset } of this.#followers) {
       if (endOffset >= 0) parts.push(`${id}:${endOffset}${durableOffset === null ? '' : `/${durableOffset}`}`)
     }
     return parts.join(' ')
@@ -123,7 +124,7 @@ export class PartitionLeader {
 
   #onFetched(input: Extract<Input, { type: 'fetched' }>): readonly Effect[] {
     this.#nowMs = input.nowMs
-    const follower = this.#followers.get(input.replica)
+    const follower = this.#follower(input.replica)
     // A fetch of an incarnation that the controller does not know (any more) proves nothing about the one it does (KIP-903).
     if (follower === undefined || input.brokerEpoch < follower.brokerEpoch) return NOTHING
     follower.brokerEpoch = input.brokerEpoch
@@ -142,8 +143,8 @@ export class PartitionLeader {
       this.#proposeAgain = false
       return [this.#proposalEffect(this.#proposal)]
     }
-    const stay = [...this.#isr].filter((id) => id === this.nodeId || this.#isCaughtUp(id))
-    const shrink = stay.length < this.#isr.size ? this.#propose(stay) : NOTHING
+    const stay = this.#isr.filter((id) => id === this.nodeId || this.#isCaughtUp(id))
+    const shrink = stay.length < this.#isr.length ? this.#propose(stay) : NOTHING
     // Time alone may have freed the high watermark of a replica that was about to join.
     const raised = this.#raiseHighWatermark()
     return raised.length === 0 ? shrink : [...shrink, ...raised]
@@ -164,14 +165,14 @@ export class PartitionLeader {
   }
 
   #onRegistered({ registration, eligible }: Extract<Input, { type: 'registered' }>): readonly Effect[] {
-    this.#setEligible(eligible)
+    this.#eligible = eligible
     if (registration.partitionEpoch > this.#registration.partitionEpoch) this.#adopt(registration)
     return this.#raiseHighWatermark()
   }
 
   #adopt(registration: Registration): void {
     this.#registration = registration
-    this.#isr = new Set(registration.isr)
+    this.#isr = registration.isr
     this.#clearProposal()
     this.#trackReplicas()
   }
@@ -181,22 +182,25 @@ export class PartitionLeader {
     this.#proposeAgain = false
   }
 
-  #setEligible(brokers: readonly EligibleBroker[]): void {
-    this.#eligible = new Map(brokers.map(({ id, brokerEpoch }) => [id, brokerEpoch]))
+  #trackReplicas(): void {
+    const others = this.#registration.replicas.filter((id) => id !== this.nodeId)
+    this.#followers = others.map((id) => {
+      const level = this.#isr.includes(id) ? this.#nowMs : Number.NEGATIVE_INFINITY
+      return this.#follower(id) ?? new FollowerProgress(id, level)
+    })
   }
 
-  #trackReplicas(): void {
-    const { replicas } = this.#registration
-    for (const id of replicas) {
-      if (id === this.nodeId || this.#followers.has(id)) continue
-      this.#followers.set(id, new FollowerProgress(id, this.#isr.has(id) ? this.#nowMs : Number.NEGATIVE_INFINITY))
-    }
-    for (const id of this.#followers.keys()) if (!replicas.includes(id)) this.#followers.delete(id)
+  #follower(id: number): FollowerProgress | undefined {
+    return this.#followers.find((follower) => follower.id === id)
+  }
+
+  #epochOf(id: number): number | undefined {
+    return this.#eligible.find((broker) => broker.id === id)?.brokerEpoch
   }
 
   #maybeExpand(follower: FollowerProgress): readonly Effect[] {
     const { id } = follower
-    if (this.#proposal !== null || this.#isr.has(id) || !this.#isEligible(follower)) return NOTHING
+    if (this.#proposal !== null || this.#isr.includes(id) || !this.#isEligible(follower)) return NOTHING
     // Behind either of these it could become leader without a record that was acknowledged.
     if (this.#counted(follower) < Math.max(this.#highWatermark, this.epochStartOffset)) return NOTHING
     return this.#propose([...this.#isr, id])
@@ -209,17 +213,17 @@ export class PartitionLeader {
   }
 
   #proposalEffect(ids: readonly number[]): Effect {
-    const isr = ids.map((id) => ({ id, brokerEpoch: this.#eligible.get(id) ?? -1 }))
+    const isr = ids.map((id) => ({ id, brokerEpoch: this.#epochOf(id) ?? -1 }))
     return { type: 'propose-isr', isr, partitionEpoch: this.#registration.partitionEpoch }
   }
 
   #isEligible({ id, brokerEpoch }: FollowerProgress): boolean {
-    const known = this.#eligible.get(id)
+    const known = this.#epochOf(id)
     return known !== undefined && (brokerEpoch === -1 || known === brokerEpoch)
   }
 
   #isCaughtUp(id: number): boolean {
-    const follower = this.#followers.get(id)
+    const follower = this.#follower(id)
     if (follower === undefined) return false
     return this.#counted(follower) >= this.#endOffset || this.#nowMs - follower.caughtUpMs <= this.#lagTimeMaxMs
   }
@@ -235,7 +239,7 @@ export class PartitionLeader {
   #raiseHighWatermark(): readonly Effect[] {
     if (this.isUnderMinInsync) return NOTHING
     let offset = this.#countedLocally()
-    for (const follower of this.#followers.values()) {
+    for (const follower of this.#followers) {
       if (this.#mustHold(follower)) offset = Math.min(offset, this.#counted(follower))
     }
     if (offset <= this.#highWatermark) return NOTHING
@@ -250,7 +254,7 @@ export class PartitionLeader {
    */
   #mustHold(follower: FollowerProgress): boolean {
     const { id } = follower
-    if (this.#isr.has(id) || this.#proposal?.includes(id)) return true
+    if (this.#isr.includes(id) || this.#proposal?.includes(id)) return true
     return this.#isEligible(follower) && this.#isCaughtUp(id)
   }
 }

@@ -44,7 +44,7 @@ export class LeaderLog implements ReplicatedLog {
       return new LogUnavailableError('resigned', `${name} is not led here in epoch ${this.leaderEpoch} any more`)
     }
     if (leader.isUnderMinInsync) {
-      const message = `${name} has ${leader.isr.size} replicas in sync, ${leader.effectiveMinInsync} are needed`
+      const message = `${name} has ${leader.isr.length} replicas in sync, ${leader.effectiveMinInsync} are needed`
       return new LogUnavailableError('not-enough-replicas', message)
     }
     const refusal = this.#partition.appendRefusal

@@ -54,7 +54,8 @@ export class Partition {
   #highWatermark: number
   readonly #committed = new AckQueue()
   readonly #written = new AckQueue()
-  readonly #watchers = new Set<Watcher>()
+  /** Null while nobody watches: most partitions are idle, and there may be very many. */
+  #watchers: Set<Watcher> | null = null
   readonly #events: PartitionEvents
 
   constructor(
@@ -193,11 +194,13 @@ export class Partition {
   }
 
   watch(watcher: Watcher): void {
+    this.#watchers ??= new Set()
     this.#watchers.add(watcher)
   }
 
   unwatch(watcher: Watcher): void {
-    this.#watchers.delete(watcher)
+    this.#watchers?.delete(watcher)
+    if (this.#watchers?.size === 0) this.#watchers = null
   }
 
   dump(): string {
@@ -255,7 +258,7 @@ export class Partition {
   }
 
   #wake(): void {
-    if (this.#watchers.size === 0) return
+    if (this.#watchers === null) return
     for (const watcher of [...this.#watchers]) watcher.partitionChanged()
   }
 }

@@ -158,7 +158,7 @@ class PendingProduce implements Expiring {
     if (log === null || leader === null) return this.#refuse(outcome, ErrorCode.NOT_LEADER_OR_FOLLOWER, null, topic)
     const { acks } = this.#request
     if (acks === -1 && leader.isUnderMinInsync) {
-      const message = `The size of the current ISR ${leader.isr.size} is insufficient to satisfy the min.isr requirement of ${leader.effectiveMinInsync} for partition ${partition.name}`
+      const message = `The size of the current ISR ${leader.isr.length} is insufficient to satisfy the min.isr requirement of ${leader.effectiveMinInsync} for partition ${partition.name}`
       return this.#refuse(outcome, ErrorCode.NOT_ENOUGH_REPLICAS, message, topic)
     }
     const wallMs = this.#parts.clock.wallMs()

@@ -207,3 +207,31 @@ test('a log whose epochs are ahead of the metadata is readable, and refuses reco
     assert.equal(refused.errorCode, ErrorCode.KAFKA_STORAGE_ERROR)
     assert.match(refused.errorMessage ?? '', /leader epoch 1/)
   }))
+
+test('a topic created on a full disk comes to life when there is room, or leaves nothing behind', () =>
+  withMachine(async (machine, sim) => {
+    const node = await ReplicaNode.start(machine.boot().env)
+    machine.leaveRoom(0)
+    await node.createTopic('a', { idByte: 1 })
+    await node.createTopic('b', { idByte: 2 })
+    assert.equal((await node.produce('a', batchOf(['x']))).errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    await node.deleteTopic('b')
+    machine.leaveRoom(10 ** 9)
+    await sim.runFor(15_000)
+    assert.equal((await node.produce('a', batchOf(['x']))).errorCode, 0)
+    await node.createTopic('b', { idByte: 3 })
+    assert.equal((await node.produce('b', batchOf(['x']))).errorCode, 0)
+  }))
+
+test('a stop does not wait for a full disk', () =>
+  withMachine(async (machine, sim) => {
+    const node = await ReplicaNode.start(machine.boot().env)
+    await node.createTopic('a')
+    machine.leaveRoom(10)
+    const stuck = node.produce('a', batchOf(['x'.repeat(1000)]))
+    await sim.runFor(100)
+    const before = sim.nowMs
+    await node.replicas.stop()
+    assert.ok(sim.nowMs - before < 1000)
+    assert.equal((await stuck).errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+  }))

@@ -74,6 +74,8 @@ export interface ReplicaOptions {
 
 /** Logs opened, closed or deleted at a time. */
 const LOGS_AT_ONCE = 16
+/** A stop waits no longer than this for what was appended and not acknowledged. */
+const STOP_FLUSH_MS_MAX = 500
 
 /**
  * The partitions of this node: follows the metadata image with logs and leaders, and answers the requests that read and
@@ -95,6 +97,7 @@ export class ReplicaManager {
   /** Placed here, but there was no room to create the log: tried again. */
   readonly #waitingForSpace = new Map<string, { topic: TopicImage; partition: number }>()
   #settings = new Map<string, TopicSettings>()
+  #turn: Promise<void> = Promise.resolve()
   #stopped = false
 
   constructor(env: Env, options: ReplicaOptions) {
@@ -128,7 +131,6 @@ export class ReplicaManager {
       const isAnothers = topicId !== null && topic?.topicId !== topicId
       if (!placed || isAnothers) await this.#logs.quarantine(topicPartition)
     })
-    await this.#openFound(image)
     await inParallel([...this.#placed(image)], LOGS_AT_ONCE, ({ topic, partition }) => this.#open(topic, partition))
     for (const partition of this.hosted) this.#follow(partition, image)
     this.#every(this.#options.highWatermarkIntervalMs ?? 5000, () => this.#onShortTick())
@@ -137,8 +139,13 @@ export class ReplicaManager {
   }
 
   /** Brings logs and leaders to `image`, which is the one after the last. */
-  async applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+  applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+    return this.#inTurn(() => this.#applyImage(changes, image))
+  }
+
+  async #applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
     this.hosted.image = image
+    await this.#stopWaitingForSpace(changes)
     await inParallel([...this.#leaving(changes)], LOGS_AT_ONCE, (partition) => this.#remove(partition))
     this.#reconfigure(changes, image)
     const coming = changes.partitions.filter(({ after }) => after.replicas.includes(this.#options.nodeId))
@@ -157,10 +164,22 @@ export class ReplicaManager {
     this.#stopped = true
     for (const timer of this.#timers) timer.cancel()
     const busy = [...this.hosted].filter(({ waiting, isOffline }) => waiting > 0 && !isOffline)
-    await inParallel(busy, LOGS_AT_ONCE, async ({ log }) => log?.flush().catch(() => undefined))
+    if (busy.length > 0) await this.#flush(busy)
     await this.#highWatermarks.write()
     for (const partition of this.hosted) this.#resign(partition)
     this.#deadlines.close()
+  }
+
+  /** Waits for a bounded time: on a full disk a flush may never end. */
+  #flush(partitions: readonly Partition[]): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#env.timers.after(STOP_FLUSH_MS_MAX, resolve)
+      const flushed = inParallel(partitions, LOGS_AT_ONCE, async ({ log }) => log?.flush().catch(() => undefined))
+      void flushed.then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
   }
 
   produce(request: ProduceRequest, context: RequestContext): ProduceAnswer | Promise<ProduceAnswer> {
@@ -200,19 +219,20 @@ export class ReplicaManager {
     return Array.from(this.hosted, (partition) => partition.dump()).join('\n')
   }
 
-  async #openFound(image: MetadataImage): Promise<void> {
-    const faulty = await this.#logs.openFound((topic) => this.#settingsOf(topic, image).log)
-    for (const { topicPartition, error } of faulty) {
-      const topic = image.topic(topicPartition.topic)
-      if (topic !== undefined) this.#host(topic, topicPartition, { error })
-    }
-  }
-
   *#placed(image: MetadataImage): Generator<{ topic: TopicImage; partition: number }> {
     for (const topic of image.topicsByName.values()) {
       for (const [partition, { replicas }] of topic.partitions.entries()) {
         if (replicas.includes(this.#options.nodeId)) yield { topic, partition }
       }
+    }
+  }
+
+  /** A log that could not be created for want of room may have left its directory. */
+  async #stopWaitingForSpace({ deletedTopics }: MetadataChanges): Promise<void> {
+    for (const [name, { topic, partition }] of this.#waitingForSpace) {
+      if (!deletedTopics.some(({ topicId }) => topicId === topic.topicId)) continue
+      this.#waitingForSpace.delete(name)
+      await this.#logs.deleteLog({ topic: topic.name, partition })
     }
   }
 
@@ -317,10 +337,12 @@ export class ReplicaManager {
 
   async #onShortTick(): Promise<void> {
     await this.#highWatermarks.write()
+    if (this.#waitingForSpace.size > 0) await this.#inTurn(() => this.#openWaiting())
+  }
+
+  async #openWaiting(): Promise<void> {
     for (const [name, { topic, partition }] of [...this.#waitingForSpace]) {
       this.#waitingForSpace.delete(name)
-      // The topic may have gone meanwhile.
-      if (this.hosted.image.topicById(topic.topicId) === undefined) continue
       await this.#open(topic, partition)
       const opened = this.hosted.get(topic.name, partition)
       if (opened !== undefined) this.#follow(opened, this.hosted.image)
@@ -334,6 +356,14 @@ export class ReplicaManager {
 
   async #onRetentionTick(): Promise<void> {
     await this.#logs.applyRetention(({ topic, partition }) => this.hosted.get(topic, partition)?.highWatermark ?? 0)
+  }
+
+  /** One after the other: two that open and delete logs would meet in one directory. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work)
+    // A failure is its caller's, and must not keep the next one from its turn.
+    this.#turn = done.catch(() => undefined)
+    return done
   }
 
   /** `work` again and again, `intervalMs` after it was done last. A rejection is a bug, and ends the process. */
