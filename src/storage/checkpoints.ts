@@ -10,6 +10,8 @@ import { inParallel } from './parallel.ts'
 import type { PartitionLog } from './partition-log.ts'
 
 const PARALLEL_FLUSHES = 8
+/** Checkpoints without an append after which a log counts as idle. */
+const IDLE_TICKS = 6
 
 interface Member {
   readonly state: LogState
@@ -30,6 +32,8 @@ export class Checkpoints {
   readonly #loadedPoints: Map<string, TopicPartition & { readonly offset: number }>
   readonly #loadedStarts: Map<string, TopicPartition & { readonly offset: number }>
   readonly #isClean: boolean
+  /** The recovery points could be read. */
+  readonly #arePointsKnown: boolean
   #intervalMs = 0
   #timer: Timer | null = null
   #ticking: Promise<void> | null = null
@@ -38,12 +42,13 @@ export class Checkpoints {
   private constructor(
     env: Env,
     folder: string,
-    loaded: { points: OffsetTable; starts: OffsetTable; isClean: boolean },
+    loaded: { points: OffsetTable | null; starts: OffsetTable | null; isClean: boolean },
   ) {
     this.#env = env
-    this.#loadedPoints = new Map(loaded.points)
-    this.#loadedStarts = new Map(loaded.starts)
+    this.#loadedPoints = new Map(loaded.points ?? [])
+    this.#loadedStarts = new Map(loaded.starts ?? [])
     this.#isClean = loaded.isClean
+    this.#arePointsKnown = loaded.points !== null
     this.#recoveryPoints = new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, () => this.#points())
     this.#startOffsets = new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, () => this.#starts())
   }
@@ -52,7 +57,15 @@ export class Checkpoints {
     const nothing = () => []
     const points = await new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, nothing).read()
     const starts = await new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, nothing).read()
-    return new Checkpoints(env, folder, { points: points ?? new Map(), starts: starts ?? new Map(), isClean })
+    return new Checkpoints(env, folder, { points, starts, isClean })
+  }
+
+  /** In a folder without logs. */
+  async writeEmpty(): Promise<void> {
+    this.#loadedPoints.clear()
+    this.#loadedStarts.clear()
+    await this.writeRecoveryPoints()
+    await this.writeStartOffsets()
   }
 
   start(intervalMs: number): void {
@@ -65,6 +78,7 @@ export class Checkpoints {
       // A log that the last clean stop did not know was put there by someone else.
       isClean: this.#isClean && point !== undefined,
       recoveryPoint: point?.offset ?? 0,
+      isRecoveryPointKnown: this.#arePointsKnown,
       startOffset: this.#loadedStarts.get(name)?.offset ?? 0,
     }
   }
@@ -115,14 +129,30 @@ export class Checkpoints {
     const changed = [...this.#changed]
     this.#changed.clear()
     await inParallel(changed, PARALLEL_FLUSHES, async (state) => {
+      if (state.isClosed || state.failure !== null) return
+      if (state.durableOffset < state.writtenOffset) state.onSyncDue?.()
       takeSnapshotIfWorthIt(state)
       await flushDerived(state)
+      this.#noteIdle(state)
     })
     try {
       await this.writeRecoveryPoints()
       await this.writeStartOffsets()
     } catch (error) {
       this.#env.log.warn('Checkpoints were not written; they will be later', { reason: (error as Error).message })
+    }
+  }
+
+  /** A log that nothing is appended to lets go of its recent batches and of its file after a while. */
+  #noteIdle(state: LogState): void {
+    if (state.tail.isEmpty) return
+    state.idleTicks = state.appendedBytes === state.appendedAtTick ? state.idleTicks + 1 : 0
+    state.appendedAtTick = state.appendedBytes
+    if (state.idleTicks < IDLE_TICKS) this.#changed.add(state)
+    else {
+      state.idleTicks = 0
+      state.context.tails.trim(state.tail, 0)
+      state.context.files.drop(state.path(state.active, 'log'))
     }
   }
 

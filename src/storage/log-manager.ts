@@ -364,6 +364,8 @@ async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: 
   const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
   const clean = await readCleanShutdown(env.disk, folder)
   const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null })
+  // From now on a missing file means that it was lost.
+  if (found.length === 0) await checkpoints.writeEmpty()
   // Before anything is appended: the next stop may be a crash.
   if (clean !== null) await removeCleanShutdown(env.disk, folder)
   return { lock, meta, found, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }

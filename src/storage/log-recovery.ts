@@ -14,7 +14,7 @@ import { readFileIfThere, removeIfThere } from './files.ts'
 import { decodeEpochs, LeaderEpochs } from './leader-epochs.ts'
 import type { LogState } from './log-state.ts'
 import { decodeSnapshot, type Snapshot } from './producer-snapshot.ts'
-import { scanBatches } from './scan.ts'
+import { hasBatchBehind, scanBatches } from './scan.ts'
 import type { Segment } from './segment.ts'
 import { startPositionFor } from './segment-index.ts'
 import { removeSegments } from './segment-removal.ts'
@@ -25,6 +25,8 @@ export interface RecoveryInput {
   readonly isClean: boolean
   /** Durable up to here, by the checkpoint; damage below is never cut off. */
   readonly recoveryPoint: number
+  /** False when the checkpoint was lost: any of the log may have been durable. */
+  readonly isRecoveryPointKnown: boolean
   /** From the start offset checkpoint, or 0. */
   readonly startOffset: number
 }
@@ -42,7 +44,7 @@ export async function recoverLog(state: LogState, input: RecoveryInput): Promise
     beginAt(state, input.startOffset)
     return
   }
-  const end = input.isClean ? null : await findEnd(state, input.recoveryPoint)
+  const end = input.isClean ? null : await findEnd(state, input)
   await derive(state, snapshots, { end, mustVerify: input.isClean })
   if (state.endOffset < input.recoveryPoint) throw endsEarly(state, state.endOffset, input.recoveryPoint)
   if (state.endOffset < input.startOffset) await beginAnewAt(state, input.startOffset)
@@ -125,6 +127,7 @@ async function loadSegments(state: LogState, startOffset: number): Promise<numbe
     segment.bytes = segment.writtenBytes = segment.syncedBytes = bytes
     segment.newest = null
     segment.aborted = null
+    segment.areIndexesKnown = false
     state.segments.push(segment)
   }
   return files.filter(({ kind }) => kind === 'snapshot').map(({ offset }) => offset)
@@ -137,13 +140,14 @@ async function removeSegmentFiles(state: LogState, base: number): Promise<void> 
 }
 
 /** Verifies everything from the recovery point on; cuts a torn tail off and syncs. Returns where the log ends. */
-async function findEnd(state: LogState, recoveryPoint: number): Promise<number> {
+async function findEnd(state: LogState, input: RecoveryInput): Promise<number> {
+  const { recoveryPoint } = input
   const first = Math.max(state.segmentIndexOf(recoveryPoint), 0)
   let end = 0
   for (let i = first; i < state.segments.length; i++) {
     const segment = state.segments[i] as Segment
     const isLast = i === state.segments.length - 1
-    end = await verifySegment(state, segment, { recoveryPoint, isLast })
+    end = await verifySegment(state, segment, input, isLast)
     if (!isLast) await removeIndexes(state, segment)
   }
   if (end < recoveryPoint) throw endsEarly(state, end, recoveryPoint)
@@ -160,7 +164,8 @@ async function removeIndexes(state: LogState, segment: Segment): Promise<void> {
 async function verifySegment(
   state: LogState,
   segment: Segment,
-  { recoveryPoint, isLast }: { recoveryPoint: number; isLast: boolean },
+  { recoveryPoint, isRecoveryPointKnown }: RecoveryInput,
+  isLast: boolean,
 ): Promise<number> {
   const path = state.path(segment, 'log')
   const from = await startPositionFor(state, segment, recoveryPoint)
@@ -179,6 +184,12 @@ async function verifySegment(
     if (end.damage !== null) {
       // A closed segment was synced before its successor began, so a torn batch in it is no torn tail.
       if (!isLast || end.nextOffset < recoveryPoint) throw new CorruptLogError(path, end.position, end.damage)
+      // Without the recovery point a hole cannot be told from damage of what was durable, so nothing good may go with it.
+      const region = { from: end.position, to: segment.writtenBytes, nextOffset: end.nextOffset }
+      if (!isRecoveryPointKnown && (await hasBatchBehind(file, region))) {
+        const reason = `${end.damage}; good batches follow, and what was durable is not known`
+        throw new CorruptLogError(path, end.position, reason)
+      }
       const { topic, partition } = state.topicPartition
       const cut = segment.writtenBytes - end.position
       state.context.env.log.warn('A torn tail was cut off', { topic, partition, endOffset: end.nextOffset, bytes: cut })

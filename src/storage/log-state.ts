@@ -74,6 +74,11 @@ export class LogState {
   /** Truncation, deletion of segments and closing exclude each other. */
   readonly #exclusive = new Lock()
   onFailed: ((error: Error) => void) | null = null
+  /** In relaxed mode: asks the writer to sync what is written. */
+  onSyncDue: (() => void) | null = null
+  /** Checkpoints in a row without an append, and `appendedBytes` at the last one. */
+  idleTicks = 0
+  appendedAtTick = 0
 
   constructor(
     context: StorageContext,

@@ -100,6 +100,8 @@ export class LogWriter {
     state.writtenOffset = (entries.at(-1) as TailEntry).endOffset
     this.#progressed()
     this.#kickSync()
+    // The next checkpoint asks for a sync.
+    if (state.config.durabilityMode === 'relaxed') state.context.changed(state)
     if (segment.pendingOffsets.length > PENDING_ENTRIES_MAX) await flushDerived(state)
   }
 

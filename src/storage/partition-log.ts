@@ -61,6 +61,7 @@ export class PartitionLog {
   constructor(state: LogState) {
     this.#state = state
     this.#writer = new LogWriter(state, () => this.listener?.progressed(this))
+    state.onSyncDue = () => this.#writer.syncSoon()
     state.onFailed = (error) => {
       this.#writer.failed(error)
       this.listener?.failed(this, error)
@@ -336,11 +337,6 @@ export class PartitionLog {
   /** Resolves when all that was appended by now is durable; rejects when the log fails. */
   flush(): Promise<void> {
     return this.#writer.flush()
-  }
-
-  /** For the relaxed mode, from time to time: what is written becomes durable soon. */
-  syncSoon(): void {
-    this.#writer.syncSoon()
   }
 
   /** Flushes, writes what is derived, and lets go of everything. The log takes nothing more. */

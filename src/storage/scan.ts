@@ -109,3 +109,32 @@ async function verifyLargeBatch(
   }
   return sum === crc(chunk, 0)
 }
+
+const MAGIC_AT = 16
+/** A batch looked for behind damage is not taken for one when it claims to lie further ahead than this. */
+const OFFSETS_AHEAD_MAX = 2 ** 32
+
+/** Whether a whole good batch, at or beyond `nextOffset`, begins anywhere in [from, to). */
+export async function hasBatchBehind(
+  file: DiskFile,
+  { from, to, nextOffset }: { from: number; to: number; nextOffset: number },
+): Promise<boolean> {
+  const limitOffset = nextOffset + OFFSETS_AHEAD_MAX
+  const chunk = Buffer.allocUnsafeSlow(Math.min(SCAN_CHUNK_BYTES, Math.max(to - from, 0)))
+  for (let position = from; to - position >= BATCH_HEADER_BYTES; ) {
+    const part = chunk.subarray(0, Math.min(chunk.length, to - position))
+    if ((await file.read(part, position)) < part.length) return false
+    let at = 0
+    for (; part.length - at >= BATCH_HEADER_BYTES; at++) {
+      const magicAt = part.indexOf(MAGIC_V2, at + MAGIC_AT)
+      at = magicAt < 0 ? part.length : magicAt - MAGIC_AT
+      if (part.length - at < BATCH_HEADER_BYTES) break
+      const left = to - position - at
+      if (headerDamage(part, at, { left, nextOffset, limitOffset }) !== null) continue
+      const batch = Buffer.allocUnsafeSlow(batchBytes(part, at))
+      if ((await file.read(batch, position + at)) === batch.length && verifyCrc(batch, 0)) return true
+    }
+    position += Math.max(part.length - BATCH_HEADER_BYTES + 1, 1)
+  }
+  return false
+}

@@ -7,6 +7,7 @@ import {
   magic,
   maxTimestamp,
 } from '../protocol/batch/header.ts'
+import { DiskError } from '../env/disk.ts'
 import { CorruptLogError } from './errors.ts'
 import { readFileIfThere } from './files.ts'
 import {
@@ -25,7 +26,7 @@ import {
 } from './index-format.ts'
 import type { LogState } from './log-state.ts'
 import { scanBatches } from './scan.ts'
-import { Segment } from './segment.ts'
+import { type IndexEnd, Segment } from './segment.ts'
 
 const NOTHING = Buffer.alloc(0)
 
@@ -93,9 +94,11 @@ export async function settleIndexes(state: LogState, segment: Segment): Promise<
   const offsets = (await readFileIfThere(disk, state.path(segment, 'index'))) ?? NOTHING
   const times = (await readFileIfThere(disk, state.path(segment, 'timeindex'))) ?? NOTHING
   if (segment.unsettled !== end) return
+  const count = validTimeEntries(times, segment.baseOffset, end.offset - 1)
   segment.settle({
     offsets: validOffsetEntries(offsets, end.position),
-    times: validTimeEntries(times, segment.baseOffset, end.offset - 1),
+    times: count,
+    lastTimeMs: count === 0 ? -1 : timeEntryAt(times, count - 1, segment.baseOffset).timestampMs,
   })
 }
 
@@ -139,8 +142,7 @@ async function timeIndexOf(state: LogState, segment: Segment): Promise<Buffer> {
   const raw = (await readFileIfThere(state.context.env.disk, path)) ?? NOTHING
   const lastInSegment = state.segmentLimit(state.segments.indexOf(segment)) - 1
   const valid = validTimeEntries(raw, segment.baseOffset, lastInSegment)
-  const isActive = segment === state.active
-  const count = isActive ? Math.min(valid, segment.timeEntriesInFile) : valid
+  const count = segment.areIndexesKnown ? Math.min(valid, segment.timeEntriesInFile) : valid
   if (!(await areTimesTrue(state, segment, raw, count))) {
     await rebuildIndexes(state, segment)
     return state.context.indexes.get(path) ?? NOTHING
@@ -153,7 +155,7 @@ async function timeIndexOf(state: LogState, segment: Segment): Promise<Buffer> {
 /** There is no checksum: the last entry, and one in the middle, must agree with the batches they name. */
 async function areTimesTrue(state: LogState, segment: Segment, content: Buffer, count: number): Promise<boolean> {
   // A closed segment that holds anything has at least the entry of its end.
-  if (count === 0) return segment === state.active || segment.bytes === 0
+  if (count === 0) return segment.areIndexesKnown || segment.bytes === 0
   for (const i of new Set([count - 1, count >>> 1])) {
     const entry = timeEntryAt(content, i, segment.baseOffset)
     if (!(await isNewestOfItsBatch(state, segment, entry))) return false
@@ -185,14 +187,34 @@ export async function newestOf(state: LogState, segment: Segment): Promise<TimeE
 }
 
 /**
- * Makes both indexes of a segment anew by walking over its batches, and returns the offset index. The files are
- * written as well as possible; the cache holds the result in any case.
+ * Makes both indexes of a segment anew by walking over its batches, and returns the offset index. Those of a closed
+ * segment go to their files as well as possible, and to the cache; those of one that grows wait for the next flush.
  */
 export async function rebuildIndexes(state: LogState, segment: Segment): Promise<Buffer> {
   const { context } = state
+  const { topic, partition } = state.topicPartition
+  context.env.log.warn('The indexes of a segment are made anew', { topic, partition, base: segment.baseOffset })
   const fresh = new Segment(segment.baseOffset, segment.createdMs)
-  fresh.resetIndexes()
-  const lease = await context.files.acquire(state.path(segment, 'log'), 'read')
+  const end = await walk(state, segment, fresh)
+  if (segment === state.active) {
+    segment.replaceIndexes(fresh, end)
+    context.indexes.drop(state.path(segment, 'index'))
+    context.indexes.drop(state.path(segment, 'timeindex'))
+    return encodeOffsetEntries(fresh.pendingOffsets, segment.baseOffset)
+  }
+  fresh.noteTime()
+  segment.newest ??= fresh.newest
+  const offsets = encodeOffsetEntries(fresh.pendingOffsets, segment.baseOffset)
+  const times = encodeTimeEntries(fresh.pendingTimes, segment.baseOffset)
+  await replaceIndexFile(state, state.path(segment, 'index'), offsets)
+  await replaceIndexFile(state, state.path(segment, 'timeindex'), times)
+  segment.replaced({ offsets: fresh.pendingOffsets.length, times: fresh.pendingTimes.length })
+  return offsets
+}
+
+async function walk(state: LogState, segment: Segment, fresh: Segment): Promise<IndexEnd> {
+  const path = state.path(segment, 'log')
+  const lease = await state.context.files.acquire(path, 'read')
   try {
     const end = await scanBatches(lease.file, {
       from: 0,
@@ -203,42 +225,25 @@ export async function rebuildIndexes(state: LogState, segment: Segment): Promise
       onBatch: (buffer, at, position) =>
         fresh.note(buffer, at, position, batchBytes(buffer, at), state.config.indexIntervalBytes),
     })
-    if (end.damage !== null) throw new CorruptLogError(state.path(segment, 'log'), end.position, end.damage)
+    if (end.damage !== null) throw new CorruptLogError(path, end.position, end.damage)
+    return { position: end.position, offset: end.nextOffset }
   } finally {
     lease.release()
   }
-  fresh.noteTime()
-  const offsets = encodeOffsetEntries(fresh.pendingOffsets, segment.baseOffset)
-  const times = encodeTimeEntries(fresh.pendingTimes, segment.baseOffset)
-  await adopt(state, segment, { offsets, times, fresh })
-  return offsets
 }
 
-async function adopt(
-  state: LogState,
-  segment: Segment,
-  { offsets, times, fresh }: { offsets: Buffer; times: Buffer; fresh: Segment },
-): Promise<void> {
-  const { disk } = state.context.env
-  const { topic, partition } = state.topicPartition
-  state.context.env.log.warn('The indexes of a segment were made anew', { topic, partition, base: segment.baseOffset })
-  if (segment !== state.active && segment.newest === null) segment.newest = fresh.newest
-  for (const [kind, content] of [
-    ['index', offsets],
-    ['timeindex', times],
-  ] as const) {
-    const path = state.path(segment, kind)
-    if (segment !== state.active) {
-      try {
-        const file = await disk.open(path, 'create')
-        await file
-          .truncate(0)
-          .then(() => file.write([content], 0))
-          .finally(() => file.close())
-      } catch {
-        // The content is in the cache; a later start makes the file again.
-      }
+async function replaceIndexFile(state: LogState, path: string, content: Buffer): Promise<void> {
+  state.context.indexes.put(path, content)
+  try {
+    const file = await state.context.env.disk.open(path, 'create')
+    try {
+      await file.truncate(0)
+      await file.write([content], 0)
+    } finally {
+      await file.close()
     }
-    state.context.indexes.put(path, content)
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error
+    // The content is in the cache; it is made again when it falls out of it.
   }
 }

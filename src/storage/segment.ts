@@ -38,6 +38,8 @@ export class Segment {
   timeEntriesInFile = 0
   pendingOffsets: OffsetEntry[] = []
   pendingTimes: TimeEntry[] = []
+  /** What the index files hold is known by the counts above; else (closed before this start) by the files alone. */
+  areIndexesKnown = true
   /** After a start: where new entries began. How many of the files' entries lie before is not known yet. */
   unsettled: IndexEnd | null = null
   bytesSinceEntry = 0
@@ -112,9 +114,10 @@ export class Segment {
 
   /** Goes on after `end`, from what is known of the bytes before; the index files are looked at when needed. */
   resumeAt(end: IndexEnd, known: { newest: TimeEntry; firstTimestampMs: number | null; createdMs: number }): void {
+    this.areIndexesKnown = true
     this.unsettled = end
     this.newest = known.newest
-    this.#lastTimeEntryMs = known.newest.timestampMs
+    this.#lastTimeEntryMs = -1
     this.firstTimestampMs = known.firstTimestampMs
     this.createdMs = known.createdMs
     this.bytesSinceEntry = 0
@@ -131,9 +134,34 @@ export class Segment {
   }
 
   /** The index files hold these many entries for the bytes before the end given to `resumeAt`. */
-  settle(entries: { offsets: number; times: number }): void {
+  settle(entries: { offsets: number; times: number; lastTimeMs: number }): void {
     this.offsetEntriesInFile = entries.offsets
     this.timeEntriesInFile = entries.times
     this.unsettled = null
+    this.pendingTimes = this.pendingTimes.filter(({ timestampMs }) => timestampMs > entries.lastTimeMs)
+    this.#lastTimeEntryMs = Math.max(this.#lastTimeEntryMs, entries.lastTimeMs)
+  }
+
+  /** A scan up to `end` has found `fresh`; what was appended since stays. The files are written anew from their beginning. */
+  replaceIndexes(fresh: Segment, end: IndexEnd): void {
+    this.pendingOffsets = [
+      ...fresh.pendingOffsets,
+      ...this.pendingOffsets.filter(({ position }) => position >= end.position),
+    ]
+    const lastMs = fresh.pendingTimes.at(-1)?.timestampMs ?? -1
+    const isLater = ({ timestampMs, offset }: TimeEntry) => offset >= end.offset && timestampMs > lastMs
+    this.pendingTimes = [...fresh.pendingTimes, ...this.pendingTimes.filter(isLater)]
+    this.offsetEntriesInFile = 0
+    this.timeEntriesInFile = 0
+    this.unsettled = null
+    this.#lastTimeEntryMs = this.pendingTimes.at(-1)?.timestampMs ?? -1
+  }
+
+  /** The index files of this closed segment were made anew and hold everything. */
+  replaced(entries: { offsets: number; times: number }): void {
+    this.pendingOffsets = []
+    this.pendingTimes = []
+    this.settle({ ...entries, lastTimeMs: this.newest?.timestampMs ?? -1 })
+    this.areIndexesKnown = true
   }
 }

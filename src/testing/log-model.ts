@@ -30,6 +30,8 @@ export class LogModel {
   /** While a truncation is under way: what certainly remains. */
   truncatingTo: number | null = null
   #nextSequence = 0
+  /** Where an empty log may go on, after a crash in a truncation that empties it. */
+  #emptyAt: number[] = []
   readonly #random: Random
 
   constructor(random: Random) {
@@ -62,6 +64,10 @@ export class LogModel {
   beginTruncation(log: PartitionLog, offset: number): void {
     const kept = this.batches.findLast(({ endOffset }) => endOffset <= offset)
     this.truncatingTo = Math.min(log.durableOffset, kept?.endOffset ?? this.startOffset)
+    // When nothing that can be read remains, the log is begun anew: half way there it may be empty anywhere.
+    if ((kept?.endOffset ?? 0) > this.startOffset) return
+    this.truncatingTo = 0
+    this.#emptyAt = [0, offset]
   }
 
   /** The process is about to die. */
@@ -72,6 +78,7 @@ export class LogModel {
 
   cutTo(offset: number): void {
     this.truncatingTo = null
+    this.#emptyAt = []
     if (offset >= this.endOffset) return
     const kept = this.batches.filter(({ endOffset }) => endOffset <= offset)
     const end = Math.min(offset, this.batches[kept.length]?.baseOffset ?? offset)
@@ -87,7 +94,15 @@ export class LogModel {
 
   /** After a start: the end is one that a crash may have left, the rest is forgotten. */
   recovered(log: PartitionLog): void {
-    const ends = [0, this.startOffset, this.startOffsetMax, ...this.batches.map(({ endOffset }) => endOffset)]
+    const isEmpty = log.endOffset === log.logStartOffset && this.#emptyAt.includes(log.endOffset)
+    if (isEmpty) this.startOffset = this.startOffsetMax = log.endOffset
+    const ends = [
+      0,
+      ...this.#emptyAt,
+      this.startOffset,
+      this.startOffsetMax,
+      ...this.batches.map(({ endOffset }) => endOffset),
+    ]
     assert.ok(ends.includes(log.endOffset), `the log ends at ${log.endOffset}, within a batch`)
     assert.ok(
       log.endOffset >= this.durableOffset && log.endOffset <= this.endOffset,
