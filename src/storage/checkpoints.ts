@@ -172,8 +172,8 @@ export class Checkpoints {
 
   *#starts(): Generator<TopicPartition & { offset: number }> {
     for (const { state } of this.#members.values()) {
-      const first = state.segments[0]?.baseOffset ?? 0
-      if (state.logStartOffset > first) yield { ...state.topicPartition, offset: state.logStartOffset }
+      // Also where the first segment begins just there: a power cut may bring back the removed ones before it.
+      if (state.logStartOffset > 0) yield { ...state.topicPartition, offset: state.logStartOffset }
     }
     yield* this.#loadedStarts.values()
   }
