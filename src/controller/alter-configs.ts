@@ -12,7 +12,6 @@ import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } 
 
 /** What IncrementalAlterConfigs may do to one key (KIP-339). */
 export const ConfigOperation = { set: 0, delete: 1, append: 2, subtract: 3 } as const
-const operationNames = ['SET', 'DELETE', 'APPEND', 'SUBTRACT']
 
 interface ConfigChange {
   readonly name: string
@@ -106,8 +105,7 @@ function applyOperation(target: ConfigResource, next: Map<string, string>, chang
     case ConfigOperation.subtract: {
       const def = defOn(target.type, name)
       if (def?.type !== 'list') {
-        const operation = operationNames[configOperation]
-        return refusal(ErrorCode.INVALID_CONFIG, `Can't ${operation} to key ${name} because its type is not LIST.`)
+        return refusal(ErrorCode.INVALID_CONFIG, notAList(target, name, configOperation))
       }
       const before = listOf(next.get(name) ?? def.default ?? '').filter((each) => each !== '')
       const operands = value.split(',').map((each) => each.trim())
@@ -121,6 +119,12 @@ function applyOperation(target: ConfigResource, next: Map<string, string>, chang
     default:
       return refusal(ErrorCode.INVALID_REQUEST, `Unknown operations type ${configOperation}`)
   }
+}
+
+function notAList({ type }: ConfigResource, name: string, operation: number): string {
+  const word = operation === ConfigOperation.append ? 'append' : 'subtract'
+  if (type === ResourceType.broker) return `Config value ${word} is not allowed for config key: ${name}`
+  return `Can't ${word.toUpperCase()} to key ${name} because its type is not LIST.`
 }
 
 function replaceResource(

@@ -103,15 +103,21 @@ function checkBrokerConfigs(image: MetadataImage, name: string, configs: Configs
   if (nameProblem !== null) return refusal(ErrorCode.INVALID_REQUEST, nameProblem)
   const fixed: string[] = []
   const perBroker: string[] = []
+  const perListener: string[] = []
   for (const key of configs.keys()) {
     const def = brokerConfigDef(key)
     if (def === undefined) return invalid(unknownBrokerKey(key))
     if (def.update === 'read-only' && listenerConfigBase(key) === null) fixed.push(key)
     if (def.update === 'per-broker') perBroker.push(key)
+    if (/^ssl\.(key|trust)store\.|^ssl\.key\.password$/.test(key)) perListener.push(key)
   }
   // Of Kafka's two codes for a bad config, brokers have always had this one.
   const bad = (message: string) => refusal(ErrorCode.INVALID_REQUEST, message)
   if (fixed.length > 0) return bad(`Cannot update these configs dynamically: [${fixed.join(', ')}]`)
+  if (perListener.length > 0) {
+    const message = 'These security configs can be dynamically updated only per-listener using the listener prefix'
+    return bad(`${message}: [${perListener.join(', ')}]`)
+  }
   const reason = checkValues(ResourceType.broker, configs)
   if (reason !== null) return bad(reason)
   if (name === '' && perBroker.length > 0) {
@@ -204,9 +210,11 @@ function checkGroupConfigs(image: MetadataImage, broker: BrokerContext, name: st
   for (const [key, min, max] of groupBounds) {
     const value = configs.get(key)
     if (value === undefined) continue
-    const limit = (name: string | null) => (name === null ? Number.NaN : Number(brokerConfig(image, broker, name)))
-    if (Number(value) < limit(min)) return invalid(`${key} must be greater than or equal to ${min}`)
-    if (Number(value) > limit(max)) return invalid(`${key} must be less than or equal to ${max}`)
+    const limit = (name: string | null) => (name === null ? null : Number(brokerConfig(image, broker, name)))
+    const [low, high] = [limit(min), limit(max)]
+    if (Number(value) >= (low ?? 0) && Number(value) <= (high ?? Number.POSITIVE_INFINITY)) continue
+    if (low === null) return invalid(`${key} must be less than or equal to ${high}`)
+    return invalid(`${key} must be in the range ${low} to ${high} inclusive.`)
   }
   for (const kind of ['consumer', 'share', 'streams']) {
     const of = (what: string) =>

@@ -24,7 +24,7 @@ export interface ConfigRule {
   /** A list or string must not be empty. */
   readonly filled?: boolean
   /** What is wrong with the value, or null; for rules of one key only. */
-  readonly check?: (value: string) => string | null
+  readonly check?: (value: string, name: string) => string | null
 }
 
 export interface ConfigDef extends ConfigRule {
@@ -83,14 +83,15 @@ export function parseConfig(def: ConfigDef, text: string): Parsed {
     if (def.type === 'boolean') return refuse('Expected value to be either true or false')
     return refuse(`Not a number of type ${def.type.toUpperCase()}`)
   }
-  const reason = breach(def, value)
-  if (reason === null) return { value }
-  return { error: `Invalid value ${shown(def, value)} for configuration ${def.name}: ${reason}` }
+  const broken = breach(def, value)
+  if (broken === null) return { value }
+  return { error: `Invalid value ${broken.value} for configuration ${def.name}: ${broken.reason}` }
 }
 
-/** Lists are shown as Java shows them, in brackets. */
-function shown(def: ConfigDef, value: string): string {
-  return def.type === 'list' && def.oneOf === undefined ? `[${listOf(value).join(', ')}]` : value
+/** What is wrong, and with which part of the value: lists as Java shows them, in brackets. */
+interface Breach {
+  readonly value: string
+  readonly reason: string
 }
 
 const integerRanges: Partial<Record<ConfigTypeName, readonly [bigint, bigint]>> = {
@@ -141,24 +142,37 @@ export function listOf(value: string): string[] {
   return value === '' ? [] : value.split(',')
 }
 
-function breach(def: ConfigDef, value: string): string | null {
-  if (def.atLeast !== undefined || def.atMost !== undefined) {
-    const number = Number(value)
-    if (number === def.orElse) return null
-    if (def.atLeast !== undefined && number < def.atLeast) return `Value must be at least ${bound(def, def.atLeast)}`
-    if (def.atMost !== undefined && number > def.atMost) return `Value must be no more than ${bound(def, def.atMost)}`
-  }
-  if (def.oneOf !== undefined) {
-    const allowed = def.ignoreCase ? def.oneOf.map((each) => each.toLowerCase()) : def.oneOf
-    for (const each of def.type === 'list' ? listOf(value) : [value]) {
-      if (!allowed.includes(def.ignoreCase ? each.toLowerCase() : each)) {
-        return `String must be one of${def.ignoreCase ? ' (case insensitive)' : ''}: ${def.oneOf.join(', ')}`
-      }
+function breach(def: ConfigDef, value: string): Breach | null {
+  const reason = rangeBreach(def, value)
+  if (reason !== null) return { value, reason }
+  for (const each of def.type === 'list' ? listOf(value) : [value]) {
+    if (def.oneOf !== undefined && !isOneOf(def, each)) {
+      const how = def.ignoreCase ? ' (case insensitive)' : ''
+      return { value: each, reason: `String must be one of${how}: ${def.oneOf.join(', ')}` }
     }
   }
-  if (def.filled && value === '')
-    return def.type === 'list' ? 'Configuration must not be empty' : 'String may not be empty'
-  return def.check?.(value) ?? null
+  if (def.filled && value === '') {
+    return { value, reason: def.type === 'list' ? 'Configuration must not be empty' : 'String may not be empty' }
+  }
+  const special = def.check?.(value, def.name) ?? null
+  if (special === null) return null
+  return { value: def.type === 'list' ? `[${listOf(value).join(', ')}]` : value, reason: special }
+}
+
+function rangeBreach(def: ConfigDef, value: string): string | null {
+  const { atLeast, atMost, orElse } = def
+  if (atLeast === undefined && atMost === undefined) return null
+  const number = Number(value)
+  if (number >= (atLeast ?? number) && number <= (atMost ?? number)) return null
+  if (number === orElse) return null
+  if (orElse !== undefined) return `Value must be between ${atLeast} and ${atMost} or equal to ${orElse}`
+  if (atLeast !== undefined && number < atLeast) return `Value must be at least ${bound(def, atLeast)}`
+  return `Value must be no more than ${bound(def, atMost as number)}`
+}
+
+function isOneOf({ oneOf = [], ignoreCase }: ConfigDef, text: string): boolean {
+  if (!ignoreCase) return oneOf.includes(text)
+  return oneOf.some((each) => each.toLowerCase() === text.toLowerCase())
 }
 
 function bound(def: ConfigDef, value: number): string {

@@ -123,10 +123,12 @@ export const groupConfigDefs: readonly ConfigDef[] = [
   }),
 ]
 
-function shareOffsetReset(value: string): string | null {
+function shareOffsetReset(value: string, name: string): string | null {
   if (value === 'latest' || value === 'earliest') return null
   const duration = /^by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/
-  return duration.test(value) ? null : 'expected latest, earliest or by_duration:PnDTnHnMn.nS'
+  if (duration.test(value)) return null
+  const allowed = "either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'"
+  return `Invalid value \`${value}\` for configuration ${name}. The value must be ${allowed}.`
 }
 
 /** The broker keys that give group configs their defaults; those not named here have the broker key of their own name. */

@@ -190,10 +190,11 @@ export const topicConfigDefs: readonly ConfigDef[] = [
   ),
 ]
 
-function throttledReplicas(value: string): string | null {
+function throttledReplicas(value: string, name: string): string | null {
   if (value === '' || value === '*') return null
   if (value.split(',').every((pair) => /^[0-9]+:[0-9]+$/.test(pair))) return null
-  return `${'[partitionId]:[brokerId],[partitionId]:[brokerId],... or *'} expected`
+  const format = '[partitionId]:[brokerId],[partitionId]:[brokerId],...'
+  return `${name} must be the literal '*' or a list of replicas in the following format: ${format}`
 }
 
 /** A broker key that gives a topic key its default, and the factor between their units. */

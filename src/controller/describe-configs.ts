@@ -56,7 +56,7 @@ export function describeConfigs(
         synonyms: request.includeSynonyms ? config.synonyms : [],
         documentation: request.includeDocumentation ? config.documentation : null,
       }))
-    return { errorCode: ErrorCode.NONE, errorMessage: null, resourceType, resourceName, configs }
+    return { errorCode: ErrorCode.NONE, errorMessage: '', resourceType, resourceName, configs }
   })
   return { throttleTimeMs: 0, results }
 }

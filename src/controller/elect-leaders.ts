@@ -22,11 +22,9 @@ export function electLeaders(context: DecisionContext, request: ElectLeadersRequ
       const found = image.topic(topic)
       const partition = found?.partitions[partitionId]
       if (found === undefined || partition === undefined) {
-        const message = `No such topic as ${topic}`
-        return {
-          partitionId,
-          ...refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, found === undefined ? message : undefined),
-        }
+        const message =
+          found === undefined ? `No such topic as ${topic}` : `No such partition as ${topic}-${partitionId}`
+        return { partitionId, ...refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message) }
       }
       const elected = electionType === PREFERRED ? preferred(image, partition) : unclean(image, partition)
       if ('errorCode' in elected) return { partitionId, ...elected }
@@ -47,12 +45,10 @@ function answer(errorCode: number, replicaElectionResults: Results): ElectLeader
 }
 
 function withoutIdle(results: Results): Results {
-  return results
-    .map(({ topic, partitionResult }) => ({
-      topic,
-      partitionResult: partitionResult.filter(({ errorCode }) => errorCode !== ErrorCode.ELECTION_NOT_NEEDED),
-    }))
-    .filter(({ partitionResult }) => partitionResult.length > 0)
+  return results.map(({ topic, partitionResult }) => ({
+    topic,
+    partitionResult: partitionResult.filter(({ errorCode }) => errorCode !== ErrorCode.ELECTION_NOT_NEEDED),
+  }))
 }
 
 function wantedPartitions(image: MetadataImage, { topicPartitions }: ElectLeadersRequest) {

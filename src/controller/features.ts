@@ -38,7 +38,7 @@ const UPGRADE = 1
 
 /** All updates or none. */
 export function updateFeatures(
-  { image, version }: DecisionContext,
+  { image, version, broker }: DecisionContext,
   { featureUpdates, validateOnly }: UpdateFeaturesRequest,
 ): Decision<UpdateFeaturesResponse> {
   const records: MetadataRecord[] = []
@@ -48,7 +48,7 @@ export function updateFeatures(
     const mayLower = version === 0 ? allowDowngrade : upgradeType !== UPGRADE
     const result = seen.has(feature)
       ? refusal(ErrorCode.INVALID_REQUEST, `Provided feature can not be listed twice: ${feature}`)
-      : checkLevel(image, feature, maxVersionLevel, mayLower)
+      : checkLevel(image, broker.brokerId, { feature, level: maxVersionLevel, mayLower })
     seen.add(feature)
     if (result.errorCode !== ErrorCode.NONE && first === ACCEPTED) first = result
     if (result.errorCode === ErrorCode.NONE && maxVersionLevel !== (image.features.get(feature) ?? 0)) {
@@ -57,19 +57,25 @@ export function updateFeatures(
     return { feature, ...result }
   })
   const failed = first !== ACCEPTED
-  const response = { throttleTimeMs: 0, ...first, results: version <= 1 ? results : [] }
+  const summary = `The update failed for all features since the following feature had an error: ${first.errorMessage}`
+  const outcome = failed ? refusal(first.errorCode, summary) : ACCEPTED
+  const response = { throttleTimeMs: 0, ...outcome, results: version <= 1 ? results : [] }
   return { records: failed || validateOnly ? [] : records, response }
 }
 
-function checkLevel(image: MetadataImage, feature: string, level: number, mayLower: boolean): Refusal {
+function checkLevel(
+  image: MetadataImage,
+  controllerId: number,
+  { feature, level, mayLower }: { readonly feature: string; readonly level: number; readonly mayLower: boolean },
+): Refusal {
   const bad = (why: string) =>
     refusal(ErrorCode.INVALID_UPDATE_VERSION, `Invalid update version ${level} for feature ${feature}. ${why}`)
   const supported = supportedFeatures.find(({ name }) => name === feature)
   if (supported === undefined || feature === 'kraft.version') {
-    return bad('Local controller does not support this feature.')
+    return bad(`Local controller ${controllerId} does not support this feature.`)
   }
   if (level < supported.min || level > supported.max) {
-    return bad(`Local controller only supports versions ${supported.min}-${supported.max}`)
+    return bad(`Local controller ${controllerId} only supports versions ${supported.min}-${supported.max}`)
   }
   const current = image.features.get(feature) ?? 0
   if (level < current && !mayLower) {
