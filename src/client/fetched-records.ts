@@ -1,0 +1,119 @@
+import type { RecordHeader } from '../protocol/batch/build.ts'
+import {
+  baseOffset,
+  isControl,
+  isTransactional,
+  lastOffset,
+  partitionLeaderEpoch,
+  producerId,
+  verifyCrc,
+} from '../protocol/batch/header.ts'
+import { type BatchRecord, batchesOf, recordsOf } from '../protocol/batch/records.ts'
+import { ProtocolError } from './errors.ts'
+
+export interface ConsumerRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly timestampMs: number
+  /** Key, value and headers are views of what was fetched: whoever keeps a few of many should copy them. */
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: readonly RecordHeader[]
+  readonly leaderEpoch: number
+}
+
+export interface AbortedTransaction {
+  readonly producerId: number
+  readonly firstOffset: number
+}
+
+/**
+ * What one answer brought of one partition, read record by record. Left out are records below the position that was
+ * asked for, transaction markers and, when aborted transactions are given, their records.
+ */
+export class FetchedRecords {
+  readonly topic: string
+  readonly partition: number
+  /** Where the consumer stands: the next record it is given has this offset or a later one. */
+  position: number
+  readonly #buffer: Buffer
+  readonly #batches: Iterator<number>
+  /** Sorted by first offset; null: everything is given. */
+  readonly #aborted: AbortedTransaction[] | null
+  /** Producers whose present transaction was aborted. */
+  readonly #aborting = new Set<number>()
+  #records: Iterator<BatchRecord> | null = null
+  #batchEnd = 0
+  #leaderEpoch = -1
+
+  constructor(parts: {
+    topic: string
+    partition: number
+    position: number
+    buffer: Buffer
+    aborted: readonly AbortedTransaction[] | null
+  }) {
+    this.topic = parts.topic
+    this.partition = parts.partition
+    this.position = parts.position
+    this.#buffer = parts.buffer
+    this.#aborted = parts.aborted && [...parts.aborted].sort((one, other) => one.firstOffset - other.firstOffset)
+    this.#batches = batchesOf(parts.buffer, { allowCut: true })
+  }
+
+  /** The next record; null at the end, and then `position` is behind all that was read. Throws on a broken batch. */
+  next(): ConsumerRecord | null {
+    for (;;) {
+      const record = this.#records?.next()
+      if (record === undefined || record.done) {
+        this.position = Math.max(this.position, this.#batchEnd)
+        if (!this.#nextBatch()) return null
+        continue
+      }
+      const { offset, timestampMs, key, value, headers } = record.value
+      if (offset < this.position) continue
+      this.position = offset + 1
+      return {
+        topic: this.topic,
+        partition: this.partition,
+        offset,
+        timestampMs,
+        key,
+        value,
+        headers,
+        leaderEpoch: this.#leaderEpoch,
+      }
+    }
+  }
+
+  #nextBatch(): boolean {
+    const next = this.#batches.next()
+    if (next.done) return false
+    const at = next.value
+    if (!verifyCrc(this.#buffer, at)) {
+      throw new ProtocolError(
+        `${this.topic}-${this.partition}: the batch at offset ${baseOffset(this.#buffer, at)} fails its checksum`,
+      )
+    }
+    this.#batchEnd = lastOffset(this.#buffer, at) + 1
+    this.#leaderEpoch = partitionLeaderEpoch(this.#buffer, at)
+    this.#records = this.#isVisible(at) ? recordsOf(this.#buffer, at) : null
+    return true
+  }
+
+  #isVisible(at: number): boolean {
+    const buffer = this.#buffer
+    if (this.#aborted === null) return !isControl(buffer, at)
+    while (this.#aborted.length > 0 && (this.#aborted[0] as AbortedTransaction).firstOffset < this.#batchEnd) {
+      this.#aborting.add((this.#aborted.shift() as AbortedTransaction).producerId)
+    }
+    const producer = producerId(buffer, at)
+    if (isControl(buffer, at)) {
+      // The marker ends the transaction; the producer's next one is another matter.
+      this.#aborting.delete(producer)
+      return false
+    }
+    return !(isTransactional(buffer, at) && this.#aborting.has(producer))
+  }
+}

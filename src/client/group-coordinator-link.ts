@@ -1,0 +1,51 @@
+import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import type { Client, Lane } from './client.ts'
+import type { RequestOptions } from './connection.ts'
+import { BrokerError, type ClientError, ConnectionError, TimeoutError } from './errors.ts'
+
+/** Finds the coordinator of one group and remembers it until it turns out to be wrong. */
+export class GroupCoordinatorLink {
+  readonly groupId: string
+  readonly #client: Client
+  #nodeId: number | null = null
+  #finding: Promise<number> | null = null
+
+  constructor(client: Client, groupId: string) {
+    this.#client = client
+    this.groupId = groupId
+  }
+
+  /** One try. Rejects with a `ClientError`; give it to `forget`. */
+  async request<A extends AnyApi>(
+    api: A,
+    body: RequestInput<A> | ((version: number) => RequestInput<A>),
+    options: RequestOptions & { readonly lane: Lane },
+  ): Promise<ResponseOf<A>> {
+    const nodeId = this.#nodeId ?? (await this.#find())
+    return this.#client.request(nodeId, api, body, options)
+  }
+
+  /** Calls that overlap share one search. */
+  #find(): Promise<number> {
+    this.#finding ??= this.#client
+      .findCoordinator(this.groupId)
+      .then((nodeId) => {
+        this.#nodeId = nodeId
+        return nodeId
+      })
+      .finally(() => {
+        this.#finding = null
+      })
+    return this.#finding
+  }
+
+  /** If the error may mean that the coordinator has moved, it is looked up again. */
+  forget(error: ClientError): void {
+    if (error instanceof ConnectionError || error instanceof TimeoutError) this.#nodeId = null
+    const isMoved =
+      error instanceof BrokerError &&
+      (error.errorCode === ErrorCode.NOT_COORDINATOR || error.errorCode === ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if (isMoved) this.#nodeId = null
+  }
+}
