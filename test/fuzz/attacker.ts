@@ -61,7 +61,7 @@ export function attackOnce(
       socket.write(all.subarray(0, cut))
       socket.write(all.subarray(cut))
       if (random.chance(0.02)) quit()
-      else if (random.chance(0.8)) socket.end()
+      else if (random.chance(0.3)) socket.end()
     })
   })
 }

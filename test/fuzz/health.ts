@@ -1,25 +1,19 @@
-import { get } from 'node:http'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { residentBytes } from '../../bench/process-stats.ts'
 import { root } from '../support/files.ts'
 import { Background } from '../support/process.ts'
 import type { Server } from '../support/server.ts'
 
-/** Longest stall of the node's event loop since it was last asked, by its own measure; null when it tells none. */
-export async function longestStallMs(server: Server): Promise<number | null> {
-  if (server.kind === 'kafka') return null
-  const text = await new Promise<string>((resolve, reject) => {
-    get(`http://${server.httpAddress}/metrics`, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => resolve(Buffer.concat(chunks).toString()))
-    }).on('error', reject)
-  })
-  const seconds =
-    /^\w*(?:eventloop_lag_max|event_loop_delay_max|event_loop_stall_max)_seconds(?:\{[^}]*\})? ([\d.e+-]+)/m.exec(
-      text,
-    )?.[1]
-  return seconds === undefined ? null : Number(seconds) * 1000
+/** What makes a node under test measure its own stalls into `file`. */
+export function stallProbe(file: string): Record<string, string> {
+  return { STALL_FILE: file, NODE_OPTIONS: `--import=${join(root, 'test', 'fuzz', 'stall-probe.mjs')}` }
+}
+
+/** The longest stall so far in milliseconds; null when the node does not measure it. */
+export async function longestStallMs(file: string): Promise<number | null> {
+  await new Promise((resolve) => setTimeout(resolve, 500)) // it writes a few times a second
+  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : null
 }
 
 /** Resident memory after a pause in which garbage can be collected. */

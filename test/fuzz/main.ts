@@ -15,7 +15,7 @@ import { Server, type ServerKind } from '../support/server.ts'
 import { fetch, listOffset, produce } from '../support/wire-calls.ts'
 import { makeBatch } from '../support/wire-batch.ts'
 import { attackOnce, Recent, type Tally } from './attacker.ts'
-import { longestStallMs, Prober, settledBytes } from './health.ts'
+import { longestStallMs, Prober, settledBytes, stallProbe } from './health.ts'
 import { compareRefusals } from './refusals.ts'
 import { topics } from './values.ts'
 
@@ -39,7 +39,9 @@ if (positionals[0] === 'refusals') {
   process.exit((await compareRefusals(directory, new Random(seed))) ? 0 : 1)
 }
 
+const stallFile = join(directory, 'stall')
 const server = await Server.start({
+  env: stallProbe(stallFile),
   kind: values.server as ServerKind,
   directory,
   config: { 'offsets.topic.num.partitions': '2', 'group.initial.rebalance.delay.ms': '0' },
@@ -52,7 +54,7 @@ async function attack(inputs: number, random: Random): Promise<void> {
   const goal = tally.inputs + inputs
   const worker = async (own: Random) => {
     while (tally.inputs < goal && server.isRunning) {
-      await attackOnce(server.port, own, tally, { quietMs: 200, recent })
+      await attackOnce(server.port, own, tally, { quietMs: 100, recent })
     }
   }
   await Promise.all(Array.from({ length: Number(values.connections) }, () => worker(random.fork())))
@@ -84,24 +86,18 @@ console.log(`fuzz: ${inputs} inputs on ${server.kind}, seed ${seed}`)
 // Code is compiled and caches are filled by the first inputs; what they leave is the baseline.
 await attack(Math.min(50_000, Math.ceil(inputs / 5)), random.fork())
 const baseline = await settledBytes(server)
-await longestStallMs(server)
 const prober = new Prober(server, directory)
 const start = performance.now()
-let longestMs: number | null = null
-const share = Math.max(1, Math.ceil((inputs * 0.8) / 10))
-for (let part = 1; part <= 10; part++) {
-  await attack(share, random.fork())
-  const stall = await longestStallMs(server)
-  if (stall !== null) longestMs = Math.max(longestMs ?? 0, stall)
-}
+await attack(Math.ceil(inputs * 0.8), random.fork())
 const seconds = (performance.now() - start) / 1000
+const longestMs = await longestStallMs(stallFile)
 const probed = await prober.finish()
 const growth = (await settledBytes(server)) - baseline
 await serves()
 
 const stall = longestMs ?? probed.longest
 console.log(
-  `${tally.inputs} inputs over ${tally.connections} connections, ${Math.round((share * 10) / seconds)} a second; ` +
+  `${tally.inputs} inputs over ${tally.connections} connections, ${Math.round((inputs * 0.8) / seconds)} a second; ` +
     `${tally.answers} connections got answers, ${tally.closedByServer} were closed by the server`,
 )
 console.log(

@@ -67,7 +67,10 @@ function produceCases(): Case[] {
     produceCase('a base offset of 5', changed(0, [0, 0, 0, 0, 0, 0, 0, 5])),
     produceCase('codec 5', changed(21, [0, 5])),
     produceCase('the control bit', changed(21, [0, 0x20])),
-    produceCase('the transactional bit', changed(21, [0, 0x10])),
+    {
+      ...produceCase('the transactional bit', changed(21, [0, 0x10])),
+      differs: 'transactions are not served yet',
+    },
     produceCase('gzip that is none', changed(21, [0, 1])),
     produceCase('a last offset delta of 9', changed(23, [0, 0, 0, 9])),
     produceCase('a last offset delta of -1', changed(23, [255, 255, 255, 255])),
@@ -146,6 +149,10 @@ function frameCases(): Case[] {
       apiKey,
       version,
       bytes: header(apiKey, version),
+      // Kafka cannot read past the header of a version it does not know; it must guess its form, and so do we.
+      ...(apiKey === 18 && version === 99
+        ? { differs: 'we answer ApiVersions of an unknown version also when its header is the old one' }
+        : {}),
     })),
     request('Metadata, 2^31-1 topics', 3, 4, (w) => w.int32(0x7fffffff)),
     request('Metadata, a name past the end', 3, 4, (w) => {

@@ -1,45 +1,55 @@
 import { mkdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { ByteWriter } from '../../src/base/bytes.ts'
 import type { Random } from '../../src/base/random.ts'
 import { apis } from '../../src/protocol/apis.ts'
 import { decodeResponse } from '../../src/protocol/codec.ts'
 import { errorName } from '../../src/protocol/errors.ts'
 import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
-import { findCoordinator } from '../support/wire-calls.ts'
+import { apiVersions, findCoordinator } from '../support/wire-calls.ts'
 import { crafted, type Case } from './refusal-cases.ts'
 import { wellFormed } from './inputs.ts'
+import { frame } from '../support/wire.ts'
 import { groups, topics } from './values.ts'
 
 /** What a client sees: the error codes of the answer wherever they stand, or that the connection was closed. */
 type Verdict = string
 
 async function ask(port: number, { bytes, apiKey, version }: Case): Promise<Verdict> {
-  const frame = await new Promise<Buffer | null>((resolve) => {
+  const answer = await new Promise<Buffer | null>((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
     let received: Buffer = Buffer.alloc(0)
-    const quit = (answer: Buffer | null) => {
+    let greeted = false
+    const quit = (whole: Buffer | null) => {
       socket.destroy()
-      resolve(answer)
+      resolve(whole)
     }
     socket.setTimeout(3000, () => quit(Buffer.alloc(0)))
     socket.on('error', () => quit(null))
     socket.on('close', () => quit(null))
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
-      if (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) quit(received.subarray(4))
+      for (;;) {
+        const end = received.length < 4 ? Number.POSITIVE_INFINITY : 4 + received.readInt32BE(0)
+        if (received.length < end) return
+        if (greeted) return quit(received.subarray(4, end))
+        greeted = true
+        received = received.subarray(end)
+      }
     })
-    socket.write(bytes)
+    // First what every client says first.
+    socket.write(Buffer.concat([frame(18, 0, 1, new ByteWriter()), bytes]))
   })
-  if (frame === null) return 'closed'
-  if (frame.length === 0) return 'no answer'
+  if (answer === null) return 'closed'
+  if (answer.length === 0) return 'no answer'
   const api = apis.get(apiKey)
   if (api === undefined) return 'an answer'
   try {
     // An ApiVersions request of an unknown version is answered in version 0.
     const known = version <= api.versions[1] ? version : 0
-    const codes = [...new Set(codesIn(decodeResponse(api, known, frame)))].sort((a, b) => a - b)
+    const codes = [...new Set(codesIn(decodeResponse(api, known, answer)))].sort((a, b) => a - b)
     return codes.length === 0 ? 'an answer' : codes.map((code) => errorName(code)).join(' ')
   } catch (error) {
     return `an unreadable answer: ${String(error)}`
@@ -50,6 +60,15 @@ function codesIn(value: unknown): number[] {
   if (Array.isArray(value)) return value.flatMap(codesIn)
   if (value === null || typeof value !== 'object' || Buffer.isBuffer(value)) return []
   return Object.entries(value).flatMap(([name, inner]) => (name === 'errorCode' ? [inner as number] : codesIn(inner)))
+}
+
+/** Why a difference in an answer to a generated request is as it should be. */
+function explanation({ apiKey }: Case, ours: Verdict, theirs: Verdict): string | null {
+  if (/UNKNOWN_SERVER_ERROR/.test(theirs) && !/UNKNOWN_SERVER_ERROR|closed/.test(ours)) {
+    return 'Kafka fails inside and says UNKNOWN_SERVER_ERROR where we name the reason'
+  }
+  if (apiKey === 10 && /INVALID_REQUEST/.test(ours)) return 'transactions and share groups are not served yet'
+  return null
 }
 
 /** Requests that only read, or that are refused: each side starts the next case in the state it was in. */
@@ -84,7 +103,6 @@ async function start(kind: ServerKind, directory: string): Promise<Server> {
  */
 export async function compareRefusals(directory: string, random: Random): Promise<boolean> {
   const [millrace, kafka] = [await start('millrace', directory), await start('kafka', directory)]
-  const { apiVersions } = await import('../support/wire-calls.ts')
   const offered = await retried(millrace.address, apiVersions)
   const cases = [...crafted(), ...generated(random, 400, offered)]
   let equal = 0
@@ -92,8 +110,9 @@ export async function compareRefusals(directory: string, random: Random): Promis
   const different: string[] = []
   for (const one of cases) {
     const [ours, theirs] = [await ask(millrace.port, one), await ask(kafka.port, one)]
+    const reason = one.differs ?? explanation(one, ours, theirs)
     if (ours === theirs) equal++
-    else if (one.differs !== undefined) explained.set(one.differs, (explained.get(one.differs) ?? 0) + 1)
+    else if (reason !== null) explained.set(reason, (explained.get(reason) ?? 0) + 1)
     else different.push(`${one.name}: ${ours}; Kafka: ${theirs}`)
   }
   console.log(`${cases.length} requests: ${equal} answered as Kafka does`)

@@ -60,7 +60,9 @@ function verifyCounts(name: string, rows: readonly Row[], records: readonly Seen
   if (wrong.length > 0) {
     const lost = wrong.reduce((sum, [, count]) => sum + Math.max(count, 0), 0)
     const extra = wrong.reduce((sum, [, count]) => sum + Math.max(-count, 0), 0)
-    throw new Error(`${name}: ${lost} rows missing, ${extra} too many; for example ${JSON.stringify([wrong[0]?.[0], wrong.at(-1)?.[0]])}`)
+    throw new Error(
+      `${name}: ${lost} rows missing, ${extra} too many; for example ${JSON.stringify([wrong[0]?.[0], wrong.at(-1)?.[0]])}`,
+    )
   }
 }
 

@@ -54,14 +54,18 @@ async function run(sim: Sim, course: Course): Promise<void> {
   const producers = await Promise.all(['anna', 'bert'].map((name) => startProducer(cluster, history, name)))
   const members = ['carl', 'dora'].map((name) => startMember(cluster, history, name))
 
+  const clientMachines = sim.machines.filter((machine) => machine !== node.machine)
+
   // Faults, and load all the while.
-  const untilMs = sim.nowMs + random.between(3000, 15_000)
+  const untilMs = sim.nowMs + random.between(3000, 30_000)
   let isOver = false
   const load = Promise.all(producers.map((producer) => keepSending(sim, producer, () => isOver)))
   while (sim.nowMs < untilMs) {
     await sim.runFor(random.float() * (random.chance(0.3) ? 100 : 3000))
     await crash(sim, node, random.pick(course.crashes), history)
     if (random.chance(0.2)) await trouble(sim, node)
+    // A client that stands still for longer than its session, and goes on as if nothing had been.
+    if (random.chance(0.2)) random.pick(clientMachines).pause(random.float() * 12_000)
     await sim.runFor(random.float() * 1000)
     node.start()
   }
@@ -133,7 +137,8 @@ async function trouble(sim: Sim, node: SimNode): Promise<void> {
       machine.stallDisk(random.float() * 3000)
       return
     case 1:
-      machine.wallOffsetMs += random.between(-3_600_000, 3_600_000)
+      // Less than the hour by which a record may be ahead of its broker.
+      machine.wallOffsetMs = random.between(-3_000_000, 3_000_000)
       return
     case 2: {
       const others = sim.machines.filter((other) => other !== machine)
