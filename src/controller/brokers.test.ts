@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
+import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
+import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { ShardCluster } from '../testing/shard-cluster.ts'
+
+function leadership(cluster: ShardCluster, topic = 'orders') {
+  return cluster.image.topic(topic)?.partitions.map(({ leader, isr, leaderEpoch }) => ({ leader, isr, leaderEpoch }))
+}
+
+const onAll = (replicas: number[]) => ({
+  numPartitions: -1,
+  replicationFactor: -1,
+  assignments: [{ partitionIndex: 0, brokerIds: replicas }],
+})
+
+test('a broker starts fenced and serves once it has read its own registration', () => {
+  const cluster = new ShardCluster()
+  const { brokerEpoch } = cluster.register({ id: 1 })
+  assert.equal(cluster.image.broker(1)?.fenced, true)
+  assert.deepEqual(
+    [
+      cluster.beat(1, { currentMetadataOffset: brokerEpoch - 1 }),
+      cluster.beat(1, { currentMetadataOffset: brokerEpoch }),
+    ].map(({ isCaughtUp, isFenced }) => [isCaughtUp, isFenced]),
+    [
+      [false, true],
+      [true, false],
+    ],
+  )
+  assert.equal(cluster.image.broker(1)?.fenced, false)
+})
+
+test('registering again with the same incarnation keeps the epoch; a new incarnation gets a new one and is fenced', () => {
+  const cluster = new ShardCluster()
+  const incarnation = cluster.id(9)
+  const first = cluster.register({ id: 1 }, incarnation).brokerEpoch
+  cluster.beat(1)
+  assert.equal(cluster.register({ id: 1 }, incarnation).brokerEpoch, first)
+  assert.equal(cluster.image.broker(1)?.fenced, false)
+  const second = cluster.register({ id: 1 }).brokerEpoch
+  assert.ok(second > first)
+  assert.equal(cluster.image.broker(1)?.fenced, true)
+  assert.equal(cluster.beat(1, { brokerEpoch: first }).errorCode, ErrorCode.STALE_BROKER_EPOCH)
+  assert.equal(cluster.beat(7).errorCode, ErrorCode.BROKER_ID_NOT_REGISTERED)
+})
+
+test('another process with the id of a broker that is heard is refused, until that one falls silent', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  assert.equal(cluster.register({ id: 2 }).errorCode, ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+  cluster.nowMs += 3000
+  assert.equal(cluster.register({ id: 2 }).errorCode, ErrorCode.NONE)
+})
+
+test('registrations that cannot be are refused', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 })
+  const good = {
+    brokerId: 2,
+    clusterId: 'AQAAAAAAAAAAAAAAAAAAAA',
+    incarnationId: cluster.id(3),
+    listeners: [],
+    features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
+    rack: null,
+    isMigratingZkBroker: false,
+    logDirs: [cluster.id(4)],
+    previousBrokerEpoch: -1,
+  }
+  const code = (change: Partial<typeof good>) => cluster.ask(BrokerRegistration, { ...good, ...change }).errorCode
+  assert.equal(code({ clusterId: 'other' }), ErrorCode.INCONSISTENT_CLUSTER_ID)
+  assert.equal(code({ logDirs: [] }), ErrorCode.INVALID_REGISTRATION)
+  assert.equal(code({ logDirs: ['AAAAAAAAAAAAAAAAAAAAAQ'] }), ErrorCode.INVALID_REGISTRATION)
+  assert.equal(code({ logDirs: [...(cluster.image.broker(1)?.logDirs ?? [])] }), ErrorCode.INVALID_REGISTRATION)
+  assert.equal(code({ features: [] }), ErrorCode.UNSUPPORTED_VERSION)
+  assert.equal(code({}), ErrorCode.NONE)
+})
+
+test('a silent broker is fenced: its partitions are led by others in sync, and wait for it where there are none', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 }, { id: 3 })
+  cluster.createTopic('orders', onAll([2, 3, 1]))
+  cluster.createTopic('alone', onAll([2]))
+  cluster.nowMs += 2000
+  cluster.beat(1)
+  cluster.beat(3)
+  cluster.nowMs += 1500
+  cluster.expire()
+  assert.equal(cluster.image.broker(2)?.fenced, true)
+  assert.deepEqual(leadership(cluster), [{ leader: 3, isr: [3, 1], leaderEpoch: 1 }])
+  assert.deepEqual(leadership(cluster, 'alone'), [{ leader: -1, isr: [2], leaderEpoch: 1 }])
+  cluster.beat(2)
+  assert.deepEqual(leadership(cluster, 'alone'), [{ leader: 2, isr: [2], leaderEpoch: 2 }])
+  // It is back, but must first catch up before it is in sync again.
+  assert.deepEqual(leadership(cluster), [{ leader: 3, isr: [3, 1], leaderEpoch: 1 }])
+})
+
+test('a new incarnation leads nothing that it led before, until it serves', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 })
+  cluster.createTopic('orders')
+  cluster.register({ id: 1 })
+  assert.deepEqual(leadership(cluster), [{ leader: -1, isr: [1], leaderEpoch: 1 }])
+  cluster.beat(1)
+  assert.deepEqual(leadership(cluster), [{ leader: 1, isr: [1], leaderEpoch: 2 }])
+})
+
+test('a controlled stop moves leaderships first, and is granted when the others have read of it', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  cluster.createTopic('orders', onAll([1, 2]))
+  const wantShutDown = true
+  assert.equal(cluster.beat(1, { wantShutDown }).shouldShutDown, false)
+  assert.equal(cluster.image.broker(1)?.inControlledShutdown, true)
+  assert.deepEqual(leadership(cluster), [{ leader: 2, isr: [2], leaderEpoch: 1 }])
+  cluster.beat(2, { currentMetadataOffset: 0 })
+  assert.equal(cluster.beat(1, { wantShutDown }).shouldShutDown, false)
+  cluster.beat(2)
+  assert.equal(cluster.beat(1, { wantShutDown }).shouldShutDown, true)
+  assert.equal(cluster.image.broker(1)?.fenced, true)
+})
+
+test('a broker in a controlled stop gets no new partitions to lead', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  cluster.createTopic('orders', onAll([1, 2]))
+  cluster.beat(1, { wantShutDown: true })
+  cluster.createTopic('later', onAll([1, 2]))
+  assert.deepEqual(leadership(cluster, 'later'), [{ leader: 2, isr: [2], leaderEpoch: 0 }])
+})
+
+test('a broker that is taken out loses its leaderships with its registration', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  cluster.createTopic('orders', onAll([2, 1]))
+  assert.equal(cluster.ask(UnregisterBroker, { brokerId: 2 }).errorCode, ErrorCode.NONE)
+  assert.equal(cluster.image.broker(2), undefined)
+  assert.deepEqual(leadership(cluster), [{ leader: 1, isr: [1], leaderEpoch: 1 }])
+})
+
+test('producer ids come in blocks that never overlap', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  const block = (brokerId: number, brokerEpoch = cluster.image.broker(brokerId)?.brokerEpoch ?? -1) =>
+    cluster.ask(AllocateProducerIds, { brokerId, brokerEpoch })
+  const starts = [block(1), block(2), block(1)].map(({ producerIdStart, producerIdLen }) => [
+    producerIdStart,
+    producerIdLen,
+  ])
+  assert.deepEqual(starts, [
+    [0, 1000],
+    [1000, 1000],
+    [2000, 1000],
+  ])
+  assert.equal(block(1, 0).errorCode, ErrorCode.STALE_BROKER_EPOCH)
+  assert.equal(block(9).errorCode, ErrorCode.BROKER_ID_NOT_REGISTERED)
+})
