@@ -1,4 +1,4 @@
-import type { TopicId, TopicPartition } from '../model/ids.ts'
+import { NO_TOPIC_ID, type TopicId, type TopicPartition } from '../model/ids.ts'
 import { CreatePartitions } from '../protocol/apis/create-partitions.ts'
 import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { DeleteRecords } from '../protocol/apis/delete-records.ts'
@@ -146,7 +146,7 @@ export class Admin {
 
   async deleteTopics(names: readonly string[]): Promise<ItemResult[]> {
     const response = await this.#change(DeleteTopics, (version) => ({
-      ...(version >= 6 ? { topics: names.map((name) => ({ name })) } : { topicNames: names }),
+      ...(version >= 6 ? { topics: names.map((name) => ({ name, topicId: NO_TOPIC_ID })) } : { topicNames: names }),
       timeoutMs: DECISION_TIMEOUT_MS,
     }))
     for (const name of names) this.#client.view.topics.delete(name)
