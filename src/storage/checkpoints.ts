@@ -1,7 +1,7 @@
 import type { Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import type { TopicPartition } from '../model/ids.ts'
-import { flushDerived, takeSnapshotIfWorthIt } from './derived-files.ts'
+import { flushDerived, takeSnapshot, takeSnapshotIfWorthIt } from './derived-files.ts'
 import { RECOVERY_POINTS, START_OFFSETS } from './file-names.ts'
 import type { RecoveryInput } from './log-recovery.ts'
 import type { LogState } from './log-state.ts'
@@ -151,6 +151,9 @@ export class Checkpoints {
     if (state.idleTicks < IDLE_TICKS) this.#changed.add(state)
     else {
       state.idleTicks = 0
+      // A start after a crash then finds everything said about it.
+      takeSnapshot(state)
+      void flushDerived(state)
       state.context.tails.trim(state.tail, 0)
       state.context.files.drop(state.path(state.active, 'log'))
     }

@@ -57,16 +57,14 @@ async function flushSegment(state: LogState, segment: Segment): Promise<void> {
     const path = state.path(segment, 'index')
     const bytes = encodeOffsetEntries(entries, segment.baseOffset)
     await writeAt(state, path, bytes, { position: segment.offsetEntriesInFile * OFFSET_ENTRY_BYTES })
-    segment.offsetEntriesInFile += offsets
-    segment.pendingOffsets = segment.pendingOffsets.slice(offsets)
+    segment.flushedOffsets(offsets)
   }
   if (times > 0) {
     const entries = segment.pendingTimes.slice(0, times)
     const path = state.path(segment, 'timeindex')
     const bytes = encodeTimeEntries(entries, segment.baseOffset)
     await writeAt(state, path, bytes, { position: segment.timeEntriesInFile * TIME_ENTRY_BYTES })
-    segment.timeEntriesInFile += times
-    segment.pendingTimes = segment.pendingTimes.slice(times)
+    segment.flushedTimes(times)
   }
   if (aborted > 0 && segment.aborted !== null) {
     const from = segment.abortedInFile
@@ -115,7 +113,7 @@ async function syncIndexes(state: LogState): Promise<void> {
     await withFile(state, state.path(segment, 'index'), (file) => file.sync())
     await withFile(state, state.path(segment, 'timeindex'), (file) => file.sync())
     await state.context.env.disk.syncDirectory(state.directory)
-    if (state.unsyncedIndexes[0] === segment) state.unsyncedIndexes.shift()
+    if (state.unsyncedIndexes[0] === segment) state.unsyncedIndexes = state.unsyncedIndexes.slice(1)
   }
 }
 
@@ -138,7 +136,7 @@ export function takeSnapshot(state: LogState): void {
   state.snapshotOffset = state.endOffset
   state.snapshotAtBytes = state.appendedBytes
   const content = encodeSnapshot(state.producers.entries, noteOf(state))
-  state.pendingSnapshots.push({ offset: state.endOffset, content })
+  state.pendingSnapshots = [...state.pendingSnapshots, { offset: state.endOffset, content }]
 }
 
 function noteOf(state: LogState): LogNote {
@@ -171,7 +169,7 @@ async function flushSnapshots(state: LogState): Promise<void> {
       await file.truncate(0)
       await file.write([content], 0)
     })
-    if (state.pendingSnapshots[0] === next) state.pendingSnapshots.shift()
+    if (state.pendingSnapshots[0] === next) state.pendingSnapshots = state.pendingSnapshots.slice(1)
   }
   await removeOldSnapshots(state)
 }

@@ -214,7 +214,7 @@ export class LogManager {
       this.#untouched.delete(name)
       const directory = this.#directory(topicPartition)
       const actualId = await this.#identify(directory, topicId)
-      const state = new LogState(this.#context, { topicPartition, topicId: actualId, directory }, config)
+      const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       await recoverLog(state, this.#checkpoints.recoveryInputOf(name))
       const log = new PartitionLog(state)
       this.#logs.set(name, log)

@@ -13,7 +13,7 @@ import {
 import { readFileIfThere, removeIfThere } from './files.ts'
 import { decodeEpochs, LeaderEpochs } from './leader-epochs.ts'
 import type { LogState } from './log-state.ts'
-import { decodeSnapshot, type Snapshot } from './producer-snapshot.ts'
+import { decodeSnapshot, type LogNote, type Snapshot } from './producer-snapshot.ts'
 import { hasBatchBehind, scanBatches } from './scan.ts'
 import type { Segment } from './segment.ts'
 import { startPositionFor } from './segment-index.ts'
@@ -44,7 +44,8 @@ export async function recoverLog(state: LogState, input: RecoveryInput): Promise
     beginAt(state, input.startOffset)
     return
   }
-  const end = input.isClean ? null : await findEnd(state, input)
+  const isTrusted = input.isClean || (await isAsCheckpointed(state, snapshots, input))
+  const end = isTrusted ? null : await findEnd(state, input)
   await derive(state, snapshots, { end, mustVerify: input.isClean })
   if (state.endOffset < input.recoveryPoint) throw endsEarly(state, state.endOffset, input.recoveryPoint)
   if (state.endOffset < input.startOffset) await beginAnewAt(state, input.startOffset)
@@ -92,6 +93,23 @@ function endsEarly(state: LogState, end: number, recoveryPoint: number): Corrupt
   return new CorruptLogError(state.path(state.active, 'log'), state.active.writtenBytes, reason)
 }
 
+/** After a crash: the file ends exactly where the recovery point lies, so nothing in it can be torn. */
+async function isAsCheckpointed(state: LogState, snapshots: readonly number[], input: RecoveryInput): Promise<boolean> {
+  if (!input.isRecoveryPointKnown || snapshots.at(-1) !== input.recoveryPoint) return false
+  const note = (await readSnapshot(state, input.recoveryPoint))?.note ?? null
+  return (
+    note !== null &&
+    fits(state, note) &&
+    note.segmentBase === state.active.baseOffset &&
+    note.position === state.active.bytes
+  )
+}
+
+/** The note is of this partition of this topic, and not of another that was put here. */
+function fits(state: LogState, note: LogNote): boolean {
+  return note.topicId === state.topicId && note.partition === state.topicPartition.partition
+}
+
 /** An empty log. Its file comes with the first batch. */
 export function beginAt(state: LogState, offset: number): void {
   state.segments = [state.newSegment(offset)]
@@ -113,9 +131,13 @@ function adoptEnds(state: LogState, startOffset: number): void {
 async function loadSegments(state: LogState, startOffset: number): Promise<number[]> {
   const { disk } = state.context.env
   const names = await disk.list(state.directory)
-  const isLeftOver = (name: string) =>
-    [DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX].some((end) => name.endsWith(end))
-  for (const name of names.filter(isLeftOver)) state.context.removeLater(`${state.directory}/${name}`, 0)
+  for (const name of names.filter((each) => each.endsWith(DELETED_SUFFIX))) {
+    state.context.removeLater(`${state.directory}/${name}`, 0)
+  }
+  // At once: files of these names are written anew as soon as the log is open, and a late removal would take those.
+  for (const name of names.filter((each) => each.endsWith(CLEANED_SUFFIX) || each.endsWith(TEMPORARY_SUFFIX))) {
+    await removeIfThere(disk, `${state.directory}/${name}`)
+  }
   const files = names.flatMap((name) => parseSegmentFileName(name) ?? [])
   const bases = files.filter(({ kind }) => kind === 'log').map(({ offset }) => offset)
   // Segments that end below the start offset were about to be deleted.
@@ -256,8 +278,8 @@ async function adoptSnapshot(
   }
   const segmentIndex = state.segments.findIndex(({ baseOffset }) => baseOffset === note.segmentBase)
   const segment = state.segments[segmentIndex]
-  const isOurs = note.topicId === state.topicId && note.partition === state.topicPartition.partition
-  if (segment === undefined || !isOurs || note.offset !== offset || note.position > segment.writtenBytes) return null
+  if (segment === undefined || !fits(state, note) || note.offset !== offset || note.position > segment.writtenBytes)
+    return null
   state.producers.load(producers, nowMs)
   state.epochs = new LeaderEpochs(note.epochs)
   segment.aborted = await readAborted(state, segment, { count: note.abortedCount, before: offset })
@@ -359,7 +381,7 @@ export function takeIn(state: LogState, segment: Segment, buffer: Buffer, at: nu
   const { producerId, firstOffset, lastOffset } = completed
   // Of the transactions that are still open; when there is none, everything up to the marker is decided.
   const lastStableOffset = state.producers.firstOpenOffset ?? lastOffset + 1
-  segment.aborted?.push({ producerId, firstOffset, lastOffset, lastStableOffset })
+  segment.noteAborted({ producerId, firstOffset, lastOffset, lastStableOffset })
 }
 
 async function removeSnapshots(state: LogState, offsets: readonly number[]): Promise<void> {

@@ -1,4 +1,4 @@
-import type { TopicId, TopicPartition } from '../model/ids.ts'
+import { partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import type { LogConfig } from './config.ts'
 import type { StorageContext } from './context.ts'
 import { type SegmentFileKind, segmentFileName } from './file-names.ts'
@@ -26,6 +26,7 @@ export interface PendingSnapshot {
 }
 
 const CURSORS_MAX = 4
+const NONE: readonly never[] = []
 
 /**
  * What one log knows, shared by its writer, its reader and its owner. durableOffset <= writtenOffset <= endOffset; the
@@ -35,8 +36,6 @@ export class LogState {
   readonly context: StorageContext
   readonly topicPartition: TopicPartition
   readonly topicId: TopicId
-  /** Of the partition. */
-  readonly directory: string
   config: LogConfig
   segments: Segment[] = []
   tail: Tail
@@ -47,7 +46,7 @@ export class LogState {
   writtenOffset = 0
   durableOffset = 0
   /** Closed segments whose index files are not synced: a start after a crash must not trust them. Oldest first. */
-  unsyncedIndexes: Segment[] = []
+  unsyncedIndexes: readonly Segment[] = NONE
   /** Keeps the checkpointed recovery point down while the log is about to be truncated. */
   recoveryPointMax = Number.MAX_SAFE_INTEGER
   /** Latched: nothing is acknowledged any more. */
@@ -62,7 +61,7 @@ export class LogState {
   snapshotOffset = -1
   snapshotAtBytes = 0
   /** Taken and not written yet. */
-  pendingSnapshots: PendingSnapshot[] = []
+  pendingSnapshots: readonly PendingSnapshot[] = NONE
   /** The flush of derived files under way. */
   derivedFlush: Promise<void> | null = null
   /** Bytes appended since the log was opened. */
@@ -72,7 +71,7 @@ export class LogState {
   /** Where readers of files stopped: the next read finds its position without an index. Most recent last. */
   cursors: ReadCursor[] | null = null
   /** Truncation, deletion of segments and closing exclude each other. */
-  readonly #exclusive = new Lock()
+  #exclusive: Lock | null = null
   onFailed: ((error: Error) => void) | null = null
   /** In relaxed mode: asks the writer to sync what is written. */
   onSyncDue: (() => void) | null = null
@@ -82,15 +81,19 @@ export class LogState {
 
   constructor(
     context: StorageContext,
-    identity: { topicPartition: TopicPartition; topicId: TopicId; directory: string },
+    identity: { topicPartition: TopicPartition; topicId: TopicId },
     config: LogConfig,
   ) {
     this.context = context
     this.topicPartition = identity.topicPartition
     this.topicId = identity.topicId
-    this.directory = identity.directory
     this.config = config
     this.tail = new Tail(0)
+  }
+
+  /** Of the partition. */
+  get directory(): string {
+    return `${this.context.folder}/${partitionName(this.topicPartition)}`
   }
 
   get active(): Segment {
@@ -131,6 +134,7 @@ export class LogState {
   }
 
   exclusively<T>(action: () => Promise<T>): Promise<T> {
+    this.#exclusive ??= new Lock()
     return this.#exclusive.run(action)
   }
 

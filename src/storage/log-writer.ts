@@ -12,6 +12,8 @@ const WRITE_BUFFERS_MAX = 512
 /** Waiting index entries above which they are written without waiting for the next checkpoint. */
 const PENDING_ENTRIES_MAX = 1024
 
+const NO_SEGMENTS: Segment[] = []
+
 interface FlushWaiter {
   readonly offset: number
   resolve(): void
@@ -29,7 +31,7 @@ export class LogWriter {
   #isWriting = false
   #isSyncing = false
   /** Segments with bytes in the file that are not synced: one, or two after a roll. */
-  readonly #unsynced = new Set<Segment>()
+  #unsynced: Segment[] = NO_SEGMENTS
   /** Its file stays open, though all that was written before may be synced meanwhile. */
   #writingTo: Segment | null = null
   /** Set while a truncation rearranges the log: the loops stop after their present step. */
@@ -39,8 +41,8 @@ export class LogWriter {
   #mustRollBack = false
   /** In relaxed mode the sync loop runs only when asked, up to here. */
   #syncWanted = 0
-  #waiters: FlushWaiter[] = []
-  #idle: (() => void)[] = []
+  #waiters: FlushWaiter[] | null = null
+  #idle: (() => void)[] | null = null
 
   constructor(state: LogState, progressed: () => void) {
     this.#state = state
@@ -95,7 +97,7 @@ export class LogWriter {
       this.#writingTo = null
     }
     for (const entry of entries) segment.writtenBytes += entry.buffer.length
-    this.#unsynced.add(segment)
+    if (!this.#unsynced.includes(segment)) this.#unsynced = [...this.#unsynced, segment]
     state.tail.written(entries)
     state.writtenOffset = (entries.at(-1) as TailEntry).endOffset
     this.#progressed()
@@ -129,6 +131,7 @@ export class LogWriter {
 
   #untilSynced(offset: number): Promise<void> {
     return new Promise((resolve, reject) => {
+      this.#waiters ??= []
       this.#waiters.push({ offset, resolve, reject })
       this.#kickSync()
     })
@@ -150,7 +153,7 @@ export class LogWriter {
 
   /** The log has failed: whoever waits is told. */
   failed(error: Error): void {
-    for (const { reject } of this.#waiters.splice(0)) reject(error)
+    for (const { reject } of this.#waiters?.splice(0) ?? []) reject(error)
   }
 
   #kickSync(): void {
@@ -198,8 +201,13 @@ export class LogWriter {
     await segment.lease.file.sync()
     segment.syncedBytes = bytes
     if (segment.writtenBytes !== bytes || this.#writingTo === segment) return
-    this.#unsynced.delete(segment)
+    this.#forgetUnsynced(segment)
     this.#releaseFile(segment)
+  }
+
+  #forgetUnsynced(segment: Segment): void {
+    const rest = this.#unsynced.filter((each) => each !== segment)
+    this.#unsynced = rest.length === 0 ? NO_SEGMENTS : rest
   }
 
   #releaseFile(segment: Segment): void {
@@ -208,10 +216,11 @@ export class LogWriter {
   }
 
   #resolveWaiters(): void {
+    if (this.#waiters === null) return
     const { durableOffset } = this.#state
     const [done, waiting] = [[] as FlushWaiter[], [] as FlushWaiter[]]
     for (const waiter of this.#waiters) (waiter.offset <= durableOffset ? done : waiting).push(waiter)
-    this.#waiters = waiting
+    this.#waiters = waiting.length === 0 ? null : waiting
     for (const { resolve } of done) resolve()
   }
 
@@ -236,6 +245,7 @@ export class LogWriter {
     this.#isPaused = true
     while (this.#isWriting || this.#isSyncing) {
       await new Promise<void>((resolve) => {
+        this.#idle ??= []
         this.#idle.push(resolve)
       })
     }
@@ -251,14 +261,15 @@ export class LogWriter {
 
   #checkIdle(): void {
     if (this.#isWriting || this.#isSyncing) return
-    for (const resolve of this.#idle.splice(0)) resolve()
+    for (const resolve of this.#idle?.splice(0) ?? []) resolve()
+    this.#idle = null
   }
 
   /** While paused: these files are about to be cut, synced or removed by the caller. */
   releaseFiles(segments: readonly Segment[]): void {
     for (const segment of segments) {
       this.#releaseFile(segment)
-      this.#unsynced.delete(segment)
+      this.#forgetUnsynced(segment)
     }
   }
 
@@ -267,7 +278,7 @@ export class LogWriter {
     await this.pause()
     this.#state.context.space.forget(this)
     const error = this.#state.failure ?? new Error('the log was closed')
-    for (const { reject } of this.#waiters.splice(0)) reject(error)
+    for (const { reject } of this.#waiters?.splice(0) ?? []) reject(error)
     this.releaseFiles(this.#state.segments)
   }
 }

@@ -207,7 +207,7 @@ export class PartitionLog {
   #roll(baseOffset: number): Segment {
     const state = this.#state
     state.active.noteTime()
-    state.unsyncedIndexes.push(state.active)
+    state.unsyncedIndexes = [...state.unsyncedIndexes, state.active]
     const segment = state.newSegment(baseOffset)
     state.segments.push(segment)
     // A follower's log may have a hole here.

@@ -52,50 +52,58 @@ const APPEND: ProducerVerdict = { kind: 'append' }
  * `apply` is the only code that changes state, on append, on replication and when the log is replayed.
  */
 export class ProducerStates {
-  /** By the time of the last append, oldest first. */
-  readonly #producers = new Map<number, ProducerEntry>()
+  /** By the time of the last append, oldest first. Null, as the others, when empty: most logs of a node are idle. */
+  #producers: Map<number, ProducerEntry> | null = null
   /** With an open transaction, by its first offset. */
-  readonly #open = new Map<number, ProducerEntry>()
+  #open: Map<number, ProducerEntry> | null = null
   /** Ended, and the marker may not be below the high watermark yet: what the transaction wrote is not stable before. */
-  #ended: CompletedTransaction[] = []
+  #ended: CompletedTransaction[] | null = null
 
   get size(): number {
-    return this.#producers.size
+    return this.#producers?.size ?? 0
   }
 
   get entries(): Iterable<ProducerEntry> {
-    return this.#producers.values()
+    return this.#producers?.values() ?? []
   }
 
   get(id: number): ProducerEntry | null {
-    return this.#producers.get(id) ?? null
+    return this.#producers?.get(id) ?? null
   }
 
   /** Replaces everything by what a snapshot held. */
   load(entries: readonly ProducerEntry[], nowMs: number): void {
     this.clear()
+    if (entries.length === 0) return
+    const producers = new Map<number, ProducerEntry>()
     for (const entry of entries) {
       // A restart must not expire producers that were silent only because we were down.
       entry.lastSeenMs = Math.max(nowMs, entry.lastTimestampMs)
-      this.#producers.set(entry.producerId, entry)
+      producers.set(entry.producerId, entry)
     }
+    this.#producers = producers
     const open = entries.filter((entry) => entry.transactionFirstOffset !== NO_OFFSET)
     for (const entry of open.sort((a, b) => a.transactionFirstOffset - b.transactionFirstOffset)) {
-      this.#open.set(entry.producerId, entry)
+      this.#opened(entry)
     }
   }
 
   clear(): void {
-    this.#producers.clear()
-    this.#open.clear()
-    this.#ended = []
+    this.#producers = null
+    this.#open = null
+    this.#ended = null
+  }
+
+  #opened(entry: ProducerEntry): void {
+    this.#open ??= new Map()
+    this.#open.set(entry.producerId, entry)
   }
 
   /** Whether a leader may append this batch of a client. */
   check(buffer: Buffer, at: number): ProducerVerdict {
     const id = producerId(buffer, at)
     if (id === NO_PRODUCER_ID) return APPEND
-    const entry = this.#producers.get(id)
+    const entry = this.#producers?.get(id)
     // Nothing known (expired, or all its records deleted): any sequence may come (KIP-360).
     if (entry === undefined || entry.epoch === NO_PRODUCER_EPOCH) return APPEND
     const epoch = producerEpoch(buffer, at)
@@ -126,7 +134,7 @@ export class ProducerStates {
     coordinatorEpoch: number
     bumped: boolean
   }): Refusal | null {
-    const entry = this.#producers.get(marker.producerId)
+    const entry = this.#producers?.get(marker.producerId)
     if (entry === undefined) return null
     const isStale = marker.bumped
       ? marker.producerEpoch <= entry.epoch && entry.transactionFirstOffset !== NO_OFFSET
@@ -158,31 +166,25 @@ export class ProducerStates {
     })
     if (isTransactional(buffer, at) && entry.transactionFirstOffset === NO_OFFSET) {
       entry.transactionFirstOffset = baseOffset(buffer, at)
-      this.#open.set(id, entry)
+      this.#opened(entry)
     }
     return null
   }
 
   #touch(id: number, epoch: number): ProducerEntry {
-    const known = this.#producers.get(id)
+    this.#producers ??= new Map()
+    const producers = this.#producers
+    const known = producers.get(id)
     if (known === undefined) {
       const entry = new ProducerEntry(id, epoch)
-      if (this.#producers.size >= PRODUCERS_PER_LOG_MAX) this.#forgetIdlest()
-      this.#producers.set(id, entry)
+      if (producers.size >= PRODUCERS_PER_LOG_MAX) forgetIdlest(producers)
+      producers.set(id, entry)
       return entry
     }
     known.enterEpoch(epoch)
-    this.#producers.delete(id)
-    this.#producers.set(id, known)
+    producers.delete(id)
+    producers.set(id, known)
     return known
-  }
-
-  #forgetIdlest(): void {
-    for (const entry of this.#producers.values()) {
-      if (entry.transactionFirstOffset !== NO_OFFSET) continue
-      this.#producers.delete(entry.producerId)
-      return
-    }
   }
 
   #applyMarker(entry: ProducerEntry, buffer: Buffer, at: number): CompletedTransaction | null {
@@ -192,20 +194,21 @@ export class ProducerStates {
     const firstOffset = entry.transactionFirstOffset
     if (firstOffset === NO_OFFSET) return null
     entry.transactionFirstOffset = NO_OFFSET
-    this.#open.delete(entry.producerId)
+    this.#open?.delete(entry.producerId)
     const completed = {
       producerId: entry.producerId,
       firstOffset,
       lastOffset: lastOffset(buffer, at),
       isAborted: marker.isAbort,
     }
+    this.#ended ??= []
     this.#ended.push(completed)
     return completed
   }
 
   /** First offset of the oldest open transaction, or null. */
   get firstOpenOffset(): number | null {
-    for (const entry of this.#open.values()) return entry.transactionFirstOffset
+    for (const entry of this.#open?.values() ?? []) return entry.transactionFirstOffset
     return null
   }
 
@@ -213,27 +216,35 @@ export class ProducerStates {
   lastStableOffset(highWatermark: number): number {
     this.forgetEnded(highWatermark)
     let stable = Math.min(highWatermark, this.firstOpenOffset ?? highWatermark)
-    for (const { firstOffset } of this.#ended) stable = Math.min(stable, firstOffset)
+    for (const { firstOffset } of this.#ended ?? []) stable = Math.min(stable, firstOffset)
     return stable
   }
 
   /** Transactions whose marker is below the high watermark hold the stable offset back no more. */
   forgetEnded(highWatermark: number): void {
     const ended = this.#ended
-    if (ended.length === 0 || (ended[0] as CompletedTransaction).lastOffset >= highWatermark) return
+    if (ended === null || ended.length === 0 || (ended[0] as CompletedTransaction).lastOffset >= highWatermark) return
     this.#ended = ended.filter((transaction) => transaction.lastOffset >= highWatermark)
   }
 
   /** Forgets producers silent for longer than `expirationMs`, except those with an open transaction. */
   expire(nowMs: number, expirationMs: number): void {
-    for (const entry of this.#producers.values()) {
+    for (const entry of this.#producers?.values() ?? []) {
       const isOld = nowMs - entry.lastSeenMs >= expirationMs
-      if (isOld && entry.transactionFirstOffset === NO_OFFSET) this.#producers.delete(entry.producerId)
+      if (isOld && entry.transactionFirstOffset === NO_OFFSET) this.#producers?.delete(entry.producerId)
     }
   }
 
   dump(): string {
-    return [...this.#producers.values()].map(dumpEntry).join('\n')
+    return [...this.entries].map(dumpEntry).join('\n')
+  }
+}
+
+function forgetIdlest(producers: Map<number, ProducerEntry>): void {
+  for (const entry of producers.values()) {
+    if (entry.transactionFirstOffset !== NO_OFFSET) continue
+    producers.delete(entry.producerId)
+    return
   }
 }
 

@@ -10,6 +10,9 @@ const OFFSET_DELTA_MAX = 0x7fffffff
 /** Positions in the index are int32. */
 const SEGMENT_BYTES_MAX = 0x7fffffff
 
+/** Shared by all that are empty, so that an idle log costs little; frozen, so that nothing is added to it. */
+const NONE: never[] = Object.freeze([]) as unknown as never[]
+
 /** Index entries at or beyond this are not from the present life of the log. */
 export interface IndexEnd {
   readonly position: number
@@ -36,15 +39,15 @@ export class Segment {
   /** Of the indexes: entries already in the files, and those that wait. */
   offsetEntriesInFile = 0
   timeEntriesInFile = 0
-  pendingOffsets: OffsetEntry[] = []
-  pendingTimes: TimeEntry[] = []
+  pendingOffsets: OffsetEntry[] = NONE
+  pendingTimes: TimeEntry[] = NONE
   /** What the index files hold is known by the counts above; else (closed before this start) by the files alone. */
   areIndexesKnown = true
   /** After a start: where new entries began. How many of the files' entries lie before is not known yet. */
   unsettled: IndexEnd | null = null
   bytesSinceEntry = 0
   /** Ended by an abort marker in this segment. Null: not read yet. */
-  aborted: AbortedTransaction[] | null = []
+  aborted: AbortedTransaction[] | null = NONE
   abortedInFile = 0
   /** Held by the writer while something is not synced: the error of a sync must not get lost with a descriptor. */
   lease: FileLease | null = null
@@ -98,6 +101,7 @@ export class Segment {
     assert(this.newest !== null, `segment ${this.baseOffset} grows and its newest timestamp is not known`)
     if (timestampMs > this.newest.timestampMs) this.newest = { timestampMs, offset }
     if (this.bytesSinceEntry > indexIntervalBytes) {
+      if (this.pendingOffsets === NONE) this.pendingOffsets = []
       this.pendingOffsets.push({ offset, position })
       this.noteTime()
       this.bytesSinceEntry = 0
@@ -105,9 +109,17 @@ export class Segment {
     this.bytesSinceEntry += batchBytes
   }
 
+  /** A marker in this segment has aborted a transaction. */
+  noteAborted(transaction: AbortedTransaction): void {
+    if (this.aborted === null) return
+    if (this.aborted === NONE) this.aborted = []
+    this.aborted.push(transaction)
+  }
+
   /** Adds the time entry for all that the segment holds up to now; the last one of a segment is added when it is rolled. */
   noteTime(): void {
     if (this.newest === null || this.newest.timestampMs <= this.#lastTimeEntryMs) return
+    if (this.pendingTimes === NONE) this.pendingTimes = []
     this.pendingTimes.push(this.newest)
     this.#lastTimeEntryMs = this.newest.timestampMs
   }
@@ -121,8 +133,8 @@ export class Segment {
     this.firstTimestampMs = known.firstTimestampMs
     this.createdMs = known.createdMs
     this.bytesSinceEntry = 0
-    this.pendingOffsets = []
-    this.pendingTimes = []
+    this.pendingOffsets = NONE
+    this.pendingTimes = NONE
   }
 
   /** Nothing is indexed: a scan from the beginning follows. */
@@ -142,6 +154,17 @@ export class Segment {
     this.#lastTimeEntryMs = Math.max(this.#lastTimeEntryMs, entries.lastTimeMs)
   }
 
+  /** The first `count` waiting entries are in the file. */
+  flushedOffsets(count: number): void {
+    this.offsetEntriesInFile += count
+    this.pendingOffsets = count === this.pendingOffsets.length ? NONE : this.pendingOffsets.slice(count)
+  }
+
+  flushedTimes(count: number): void {
+    this.timeEntriesInFile += count
+    this.pendingTimes = count === this.pendingTimes.length ? NONE : this.pendingTimes.slice(count)
+  }
+
   /** A scan up to `end` has found `fresh`; what was appended since stays. The files are written anew from their beginning. */
   replaceIndexes(fresh: Segment, end: IndexEnd): void {
     this.pendingOffsets = [
@@ -159,8 +182,8 @@ export class Segment {
 
   /** The index files of this closed segment were made anew and hold everything. */
   replaced(entries: { offsets: number; times: number }): void {
-    this.pendingOffsets = []
-    this.pendingTimes = []
+    this.pendingOffsets = NONE
+    this.pendingTimes = NONE
     this.settle({ ...entries, lastTimeMs: this.newest?.timestampMs ?? -1 })
     this.areIndexesKnown = true
   }

@@ -86,8 +86,7 @@ export class LogModel {
     const isEmptied = offset <= this.startOffset || end < this.startOffset
     this.batches = isEmptied ? [] : kept
     this.endOffset = isEmptied ? offset : end
-    this.startOffset = Math.min(this.startOffset, this.endOffset)
-    this.startOffsetMax = Math.min(this.startOffsetMax, this.endOffset)
+    if (isEmptied) this.startOffset = this.startOffsetMax = offset
     this.durableOffset = Math.min(this.durableOffset, this.endOffset)
     this.#nextSequence = this.endOffset
   }
@@ -108,7 +107,10 @@ export class LogModel {
       log.endOffset >= this.durableOffset && log.endOffset <= this.endOffset,
       `the log ends at ${log.endOffset}, it was durable to ${this.durableOffset} and ended at ${this.endOffset}`,
     )
-    assert.ok(log.logStartOffset >= this.startOffset && log.logStartOffset <= this.startOffsetMax, 'start offset')
+    assert.ok(
+      log.logStartOffset >= this.startOffset && log.logStartOffset <= this.startOffsetMax,
+      `the log starts at ${log.logStartOffset}, not in [${this.startOffset}, ${this.startOffsetMax}]`,
+    )
     assert.equal(log.durableOffset, log.endOffset)
     this.cutTo(log.endOffset)
     this.durableOffset = log.endOffset
