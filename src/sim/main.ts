@@ -1,7 +1,7 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--scenario NAME] [--seed S] [--twice] [--trace FILE] [--log]`
+ * `npm run sim -- [--seeds N] [--first S] [--scenario NAME] [--seed S] [--twice] [--trace FILE] [--log] [--folder DIR]`
  *
- * Runs the scenarios of `test/sim`. Exit code 1 when a promise was broken or two runs of one seed differ, 2 when the
+ * Runs the scenarios of `test/sim`, or of another folder. Exit code 1 when a promise was broken or two runs of one seed differ, 2 when the
  * arguments are wrong.
  */
 import { spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { RunFailure, type RunReport, type Sim } from './sim.ts'
 import { runScenario, type Scenario, scenarios } from './scenario.ts'
 
-const FOLDER = fileURLToPath(new URL('../../test/sim', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LOG_LINES_SHOWN = 40
 const STEPS_SHOWN = 20
 
@@ -29,10 +29,7 @@ interface Arguments {
 }
 
 async function main(): Promise<number> {
-  for (const file of fs.readdirSync(FOLDER).sort()) {
-    if (file.endsWith('.sim.ts')) await import(pathToFileURL(path.join(FOLDER, file)).href)
-  }
-  const parsed = readArguments()
+  const parsed = await readArguments()
   if (typeof parsed === 'string') {
     console.error(parsed)
     return 2
@@ -44,7 +41,7 @@ async function main(): Promise<number> {
   return failures > 0 ? 1 : 0
 }
 
-function readArguments(): Arguments | string {
+async function readArguments(): Promise<Arguments | string> {
   const { values } = parseArgs({
     options: {
       seeds: { type: 'string' },
@@ -55,8 +52,10 @@ function readArguments(): Arguments | string {
       hashes: { type: 'boolean', default: false },
       trace: { type: 'string' },
       log: { type: 'boolean', default: false },
+      folder: { type: 'string', default: 'test/sim' },
     },
   })
+  await loadScenarios(path.resolve(ROOT, values.folder))
   const all = scenarios()
   const chosen = all.filter(({ name }) => name.includes(values.scenario ?? ''))
   if (chosen.length === 0) {
@@ -68,7 +67,7 @@ function readArguments(): Arguments | string {
     if (values.seed !== undefined) return [Number(values.seed)]
     return Array.from({ length: values.seeds === undefined ? options.seeds : count }, (_, i) => first + i)
   }
-  const selection = ['seeds', 'first', 'seed', 'scenario'].flatMap((name) => {
+  const selection = ['seeds', 'first', 'seed', 'scenario', 'folder'].flatMap((name) => {
     const value = values[name as keyof typeof values]
     return value === undefined ? [] : [`--${name}`, String(value)]
   })
@@ -83,6 +82,12 @@ function readArguments(): Arguments | string {
       if (trace) sim.scheduler.onStep = (line) => trace.write(`${line}\n`)
       if (values.log) sim.logs.onLine = (line) => fs.writeSync(2, `${line}\n`)
     },
+  }
+}
+
+async function loadScenarios(folder: string): Promise<void> {
+  for (const file of fs.readdirSync(folder).sort()) {
+    if (file.endsWith('.sim.ts')) await import(pathToFileURL(path.join(folder, file)).href)
   }
 }
 

@@ -94,6 +94,12 @@ export class GroupMember {
     this.#generation = joined.generationId
     const assignments = joined.leader === joined.memberId ? await this.#assign(joined) : []
     const partitions = partitionsOf(await this.#sync(assignments))
+    this.#history.assigned({
+      group: this.group,
+      member: this.name,
+      generation: this.#generation,
+      partitions: partitions.map((partition) => `${this.topic}-${partition}`),
+    })
     this.#rejoinReason = null
     this.#positions = await this.#startPositions(partitions)
     this.#fresh = new Set(partitions)
@@ -270,7 +276,8 @@ export class GroupMember {
     const commits = new Map<number, Commit>()
     for (const [partition, offset] of this.#positions) {
       const { group, name: member } = this
-      commits.set(partition, this.#history.commit({ group, member, partition: `${this.topic}-${partition}`, offset }))
+      const place = { group, member, generation: this.#generation, partition: `${this.topic}-${partition}` }
+      commits.set(partition, this.#history.commit({ ...place, offset }))
     }
     const partitions = [...this.#positions].map(([partitionIndex, committedOffset]) => {
       return { partitionIndex, committedOffset, committedMetadata: null }

@@ -61,8 +61,8 @@ class Forger {
     })
   }
 
-  commit(offset: number, outcome: 'acked' | 'refused' | 'unknown' = 'acked'): void {
-    const commit = this.history.commit({ group: 'g', member: 'm', partition: this.partition, offset })
+  commit(offset: number, outcome: 'acked' | 'refused' | 'unknown' = 'acked', generation = 1): void {
+    const commit = this.history.commit({ group: 'g', member: 'm', generation, partition: this.partition, offset })
     this.history.committed(commit, outcome)
   }
 
@@ -312,6 +312,26 @@ forged('a commit without an answer may have taken effect, or not, or later', [],
   f.commit(5)
   f.answer(5)
   f.answer(3)
+  return f.history
+})
+
+forged('two members own a partition in one generation', ['H14'], (f) => {
+  for (const member of ['m', 'n']) f.history.assigned({ group: 'g', member, generation: 2, partitions: [P] })
+  return f.history
+})
+
+forged('a member of an older generation could still commit', ['H14'], (f) => {
+  f.history.assigned({ group: 'g', member: 'n', generation: 2, partitions: [P] })
+  f.commit(3, 'acked', 1)
+  return f.history
+})
+
+forged('partitions change hands from one generation to the next', [], (f) => {
+  f.history.assigned({ group: 'g', member: 'm', generation: 1, partitions: [P] })
+  f.commit(3, 'acked', 1)
+  f.history.assigned({ group: 'g', member: 'n', generation: 2, partitions: [P] })
+  f.commit(4, 'refused', 1)
+  f.commit(5, 'acked', 2)
   return f.history
 })
 

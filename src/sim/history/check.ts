@@ -1,5 +1,5 @@
 import type { History } from './history.ts'
-import { committedOffsetsStay, nothingRemovedEarly } from './offsets.ts'
+import { committedOffsetsStay, nothingRemovedEarly, oneOwner } from './offsets.ts'
 import {
   appendsAreLinear,
   contiguousBetweenPolls,
@@ -21,6 +21,7 @@ const CHECKERS: readonly Checker[] = [
   appendsAreLinear,
   endNeverFalls,
   committedOffsetsStay,
+  oneOwner,
   nothingRemovedEarly,
   refusedStaysOut,
 ]

@@ -50,11 +50,21 @@ export interface Read {
 export interface Commit {
   readonly group: string
   readonly member: string
+  readonly generation: number
   readonly partition: PartitionName
   readonly offset: number
   readonly invoked: Moment
   completed: Moment | null
   outcome: 'pending' | 'acked' | 'refused' | 'unknown'
+}
+
+/** A member learnt what it owns in a generation. */
+export interface Assignment {
+  readonly group: string
+  readonly member: string
+  readonly generation: number
+  readonly partitions: readonly PartitionName[]
+  readonly moment: Moment
 }
 
 /** An OffsetFetch that was answered without an error. `offset` null: the broker said there is none. */
@@ -109,6 +119,7 @@ export class History {
   readonly sends: Send[] = []
   readonly reads: Read[] = []
   readonly commits: Commit[] = []
+  readonly assignments: Assignment[] = []
   readonly offsetAnswers: OffsetAnswer[] = []
   readonly bounds: Bounds[] = []
   readonly deletions: Deletion[] = []
@@ -141,7 +152,11 @@ export class History {
     this.reads.push({ ...read, moment: this.moment() })
   }
 
-  commit(commit: Pick<Commit, 'group' | 'member' | 'partition' | 'offset'>): Commit {
+  assigned(assignment: Omit<Assignment, 'moment'>): void {
+    this.assignments.push({ ...assignment, moment: this.moment() })
+  }
+
+  commit(commit: Pick<Commit, 'group' | 'member' | 'generation' | 'partition' | 'offset'>): Commit {
     const recorded: Commit = { ...commit, invoked: this.moment(), completed: null, outcome: 'pending' }
     this.commits.push(recorded)
     return recorded

@@ -31,6 +31,33 @@ function isBefore(commit: Commit, moment: number): boolean {
   return commit.outcome === 'acked' && (commit.completed as number) < moment
 }
 
+/**
+ * H14: in one generation a partition has one owner, and once a member has learnt of a later generation no commit of an
+ * earlier one is taken.
+ */
+export function oneOwner(history: History): Violation[] {
+  const violations: Violation[] = []
+  const owners = new Map<string, string>()
+  for (const { group, member, generation, partitions } of history.assignments) {
+    for (const partition of partitions) {
+      const place = `${partition} in generation ${generation} of ${group}`
+      const owner = owners.get(place) ?? member
+      owners.set(place, owner)
+      if (owner !== member) violations.push({ rule: 'H14', message: `${place} belongs to ${owner} and to ${member}` })
+    }
+  }
+  for (const commit of history.commits) {
+    const later = history.assignments.find(
+      ({ group, generation, moment }) =>
+        group === commit.group && generation > commit.generation && moment < commit.invoked,
+    )
+    if (commit.outcome !== 'acked' || later === undefined) continue
+    const text = `${commit.member} committed ${commit.partition} in generation ${commit.generation}`
+    violations.push({ rule: 'H14', message: `${text}, while ${later.member} was in generation ${later.generation}` })
+  }
+  return violations
+}
+
 /** H20: the start of a partition moves only as far as DeleteRecords asked or retention allows, and never past the end. */
 export function nothingRemovedEarly(history: History): Violation[] {
   const acked = ackedByPartition(history)

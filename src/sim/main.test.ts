@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
+
+function sim(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
+}
+
+test('every scenario holds on a few seeds, and they end the same in a process of another heap, zone and language', () => {
+  const { status, stdout, stderr } = sim('--seeds', '2', '--twice')
+  assert.equal(status, 0, stdout + stderr)
+  assert.match(stdout, /\nok {4}\d+ hashes are the same in another process/)
+})
+
+test('a run that fails prints the command that repeats it, and that fails in the same way', () => {
+  const first = sim('--scenario', 'nothing holds', '--seeds', '3', '--folder', 'src/sim/testdata')
+  assert.equal(first.status, 1)
+  const command = /npm run sim -- --scenario '(.*)' --seed (\d+)/.exec(first.stdout)
+  assert.ok(command, first.stdout)
+  const again = sim('--scenario', command[1] as string, '--seed', command[2] as string, '--folder', 'src/sim/testdata')
+  assert.equal(again.status, 1)
+  assert.equal(again.stdout, first.stdout)
+  assert.match(again.stdout, /seed 2, step \d+/)
+  assert.match(again.stdout, /about to fail/)
+})
+
+test('a name that no scenario has is told with those there are', () => {
+  const { status, stderr } = sim('--scenario', 'no such thing')
+  assert.equal(status, 2)
+  assert.match(stderr, /no scenario's name contains 'no such thing'. There are:\n {2}\S/)
+})
