@@ -12,6 +12,6 @@ export async function readPartitionMetadata(disk: Disk, directory: string): Prom
 }
 
 export async function writePartitionMetadata(disk: Disk, directory: string, topicId: TopicId): Promise<void> {
-  const content = Buffer.from(`version: 0\ntopic_id: ${topicId}\n`)
+  const content = Buffer.from(`version: 0\ntopic_id: ${topicId}`)
   await replaceFile(disk, `${directory}/${PARTITION_METADATA}`, [content])
 }
