@@ -28,6 +28,7 @@ export class MetadataNode {
     options: {
       readonly staticValues?: ReadonlyMap<string, string>
       readonly clusterId?: string
+      readonly controllerPort?: number
       readonly onFailure?: (error: Error) => void
       readonly onImage?: (changes: MetadataChanges, image: MetadataImage) => void | Promise<void>
     } = {},
@@ -42,7 +43,7 @@ export class MetadataNode {
         logs,
         dataFolder: folder,
         broker,
-        endpoints: [{ name: 'CONTROLLER', host: '127.0.0.1', port: 9093 }],
+        endpoints: [{ name: 'CONTROLLER', host: '127.0.0.1', port: options.controllerPort ?? 9093 }],
         onImage: async (changes, image) => {
           await options.onImage?.(changes, image)
           published.push(image)
@@ -87,7 +88,9 @@ export class MetadataNode {
     })
   }
 
-  createTopics(...topics: readonly { readonly name: string; readonly partitions: number }[]): Promise<CreateTopicsResponse> {
+  createTopics(
+    ...topics: readonly { readonly name: string; readonly partitions: number }[]
+  ): Promise<CreateTopicsResponse> {
     return this.controller.handle(CreateTopics, {
       topics: topics.map(({ name, partitions }) => {
         return { name, numPartitions: partitions, replicationFactor: 1, assignments: [], configs: [] }
