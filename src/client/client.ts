@@ -31,9 +31,9 @@ export interface ClientOptions {
 
 /**
  * A server answers one connection's requests in order, so what may be parked there (a long poll, a JoinGroup) must not
- * share a connection with what is in a hurry.
+ * share a connection with anything else. Each lane has connections of its own: `main` is for what is answered at once.
  */
-export type Lane = 'main' | 'produce' | 'fetch' | 'join' | 'group'
+export type Lane = string
 
 /** A server by its number, or any that answers. */
 export type Target = number | 'any'
@@ -61,6 +61,7 @@ export class Client {
   readonly #topics = new Set<string>()
   #refresh: { readonly topics: ReadonlySet<string>; readonly done: Promise<void> } | null = null
   #refreshedMs = Number.NEGATIVE_INFINITY
+  #lanes = 0
   #isClosed = false
 
   constructor(env: ClientEnv, options: ClientOptions) {
@@ -142,12 +143,34 @@ export class Client {
       this.#open.add(connection)
       connection.onClosed = () => {
         this.#open.delete(connection)
-        this.#connections.delete(key)
+        this.#dropKey(key, connection)
       }
       return connection
     } catch (error) {
       this.#connections.delete(key)
       throw error
+    }
+  }
+
+  /** Forgets the connection, unless another one has taken its place. */
+  #dropKey(key: string, connection: BrokerConnection): void {
+    const opening = this.#connections.get(key)
+    opening?.then((current) => {
+      if (current === connection && this.#connections.get(key) === opening) this.#connections.delete(key)
+    }, ignoreClientError)
+  }
+
+  /** A lane that nobody else uses. */
+  newLane(name: string): Lane {
+    return `${name}-${this.#lanes++}`
+  }
+
+  /** Closes the connections of a lane; what waits there is rejected with `ClosedError`. */
+  closeLane(lane: Lane): void {
+    for (const [key, opening] of this.#connections) {
+      if (!key.startsWith(`${lane} `)) continue
+      this.#connections.delete(key)
+      opening.then((connection) => connection.close(new ClosedError('the lane was closed')), ignoreClientError)
     }
   }
 
@@ -189,7 +212,7 @@ export class Client {
     for (const topic of topics) this.#topics.add(topic)
     const current = this.#refresh
     if (current !== null && [...topics].every((topic) => current.topics.has(topic))) return current.done
-    if (current !== null) await current.done.catch(() => {})
+    if (current !== null) await current.done.catch(ignoreClientError)
     if (this.#refresh !== null) return this.refresh(topics)
     const asked = new Set(this.#topics)
     const done = this.#fetchMetadata(asked).finally(() => {
@@ -234,9 +257,7 @@ export class Client {
     const known = this.view.topics.get(name)
     const ageMs = this.env.clock.monotonicMs() - this.#refreshedMs
     if (known !== undefined && ageMs >= this.options.metadataMaxAgeMs && this.#refresh === null) {
-      this.refresh([name]).catch((error: unknown) => {
-        if (!(error instanceof ClientError)) throw error
-      })
+      this.refresh([name]).catch(ignoreClientError)
     }
     return known
   }
@@ -272,6 +293,11 @@ export class Client {
 /** Throws unless the code is NONE. */
 export function check(errorCode: number, what: string, message: string | null = null): void {
   if (errorCode !== ErrorCode.NONE) throw new BrokerError(errorCode, what, { message })
+}
+
+/** For promises whose failure somebody else deals with. */
+export function ignoreClientError(error: unknown): void {
+  if (!(error instanceof ClientError)) throw error
 }
 
 function laneKey(address: Address, lane: Lane): string {

@@ -2,7 +2,7 @@ import type { TopicPartition } from '../model/ids.ts'
 import type { Assignor } from './assignors/assignor.ts'
 import { cooperativeStickyAssignor } from './assignors/cooperative-sticky.ts'
 import { rangeAssignor } from './assignors/range.ts'
-import { type Client, definedOnly } from './client.ts'
+import { type Client, definedOnly, ignoreClientError, type Lane } from './client.ts'
 import { BrokerError, ClientError, ClosedError, NoOffsetError, RebalancedError, UsageError } from './errors.ts'
 import type { ConsumerRecord } from './fetched-records.ts'
 import { Fetcher } from './fetcher.ts'
@@ -86,6 +86,7 @@ export class Consumer {
   readonly #positions = new Positions()
   readonly #fetcher: Fetcher
   readonly #link: GroupCoordinatorLink | null
+  readonly #lanes: { readonly fetch: Lane; readonly group: Lane; readonly join: Lane }
   #membership: GroupMembership | null = null
   #topics: readonly string[] = []
   #listener: RebalanceListener = {}
@@ -104,11 +105,17 @@ export class Consumer {
     this.#client = client
     this.#options = { ...DEFAULTS, ...definedOnly(rest) }
     this.#groupInstanceId = groupInstanceId ?? null
-    this.#link = groupId === undefined ? null : new GroupCoordinatorLink(client, groupId)
-    this.#fetcher = new Fetcher(client, this.#positions, this.#options, {
-      arrived: () => this.#wake(),
-      outOfRange: (state) => this.#onOutOfRange(state),
-    })
+    this.#lanes = { fetch: client.newLane('fetch'), group: client.newLane('group'), join: client.newLane('join') }
+    this.#link = groupId === undefined ? null : new GroupCoordinatorLink(client, groupId, this.#lanes)
+    this.#fetcher = new Fetcher(
+      client,
+      this.#positions,
+      { ...this.#options, lane: this.#lanes.fetch },
+      {
+        arrived: () => this.#wake(),
+        outOfRange: (state) => this.#onOutOfRange(state),
+      },
+    )
   }
 
   /** Becomes a member of the group and reads what it is assigned. May be called again with other topics. */
@@ -460,6 +467,7 @@ export class Consumer {
     this.#fetcher.close()
     this.#wake()
     await this.#membership?.close()
+    for (const lane of Object.values(this.#lanes)) this.#client.closeLane(lane)
   }
 
   #mustBeOpen(): void {
@@ -477,8 +485,4 @@ function print({ topic, partition }: TopicPartition): string {
 
 function bare({ topic, partition }: TopicPartition): TopicPartition {
   return { topic, partition }
-}
-
-function ignoreClientError(error: unknown): void {
-  if (!(error instanceof ClientError)) throw error
 }

@@ -1,7 +1,7 @@
 import { NO_TOPIC_ID, type TopicId } from '../model/ids.ts'
 import { Fetch, type FetchResponse } from '../protocol/apis/fetch.ts'
 import { ErrorCode, isRetriable } from '../protocol/errors.ts'
-import type { Client } from './client.ts'
+import type { Client, Lane } from './client.ts'
 import { BrokerError, ClientError } from './errors.ts'
 import { type ConsumerRecord, FetchedRecords } from './fetched-records.ts'
 import type { PartitionState, Positions } from './positions.ts'
@@ -13,6 +13,7 @@ export interface FetchOptions {
   readonly maxBytes: number
   readonly partitionBytes: number
   readonly readCommitted: boolean
+  readonly lane: Lane
 }
 
 export interface FetchEvents {
@@ -63,7 +64,7 @@ export class Fetcher {
 
   /** Asks for what is missing. */
   pump(): void {
-    if (this.#isClosed) return
+    if (this.#isClosed || this.#client.isClosed) return
     const nowMs = this.#client.env.clock.monotonicMs()
     const byNode = new Map<number, PartitionState[]>()
     for (const state of this.#positions.all) {
@@ -151,7 +152,7 @@ export class Fetcher {
         })),
       },
       {
-        lane: 'fetch',
+        lane: this.#options.lane,
         timeoutMs: maxWaitMs + ANSWER_MARGIN_MS,
         versions: [Fetch.versions[0], knowsIds ? Fetch.versions[1] : TOPIC_IDS_VERSION - 1],
       },

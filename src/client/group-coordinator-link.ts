@@ -8,11 +8,14 @@ import { BrokerError, type ClientError, ConnectionError, TimeoutError } from './
 export class GroupCoordinatorLink {
   readonly groupId: string
   readonly #client: Client
+  readonly #lanes: { readonly group: Lane; readonly join: Lane }
   #nodeId: number | null = null
   #finding: Promise<number> | null = null
 
-  constructor(client: Client, groupId: string) {
+  /** A member needs lanes of its own: its JoinGroup is parked while others join. */
+  constructor(client: Client, groupId: string, lanes = { group: 'group', join: 'join' }) {
     this.#client = client
+    this.#lanes = lanes
     this.groupId = groupId
   }
 
@@ -20,10 +23,10 @@ export class GroupCoordinatorLink {
   async request<A extends AnyApi>(
     api: A,
     body: RequestInput<A> | ((version: number) => RequestInput<A>),
-    options: RequestOptions & { readonly lane: Lane },
+    { lane, ...options }: RequestOptions & { readonly lane: 'group' | 'join' },
   ): Promise<ResponseOf<A>> {
     const nodeId = this.#nodeId ?? (await this.#find())
-    return this.#client.request(nodeId, api, body, options)
+    return this.#client.request(nodeId, api, body, { ...options, lane: this.#lanes[lane] })
   }
 
   /** Calls that overlap share one search. */

@@ -216,7 +216,7 @@ export class GroupMembership {
 
   #scheduleHeartbeat(): void {
     this.#heartbeat?.cancel()
-    if (this.#isClosed) return
+    if (this.#isClosed || this.#client.isClosed) return
     this.#heartbeat = this.#client.env.timers.after(this.#options.heartbeatIntervalMs, () => void this.#beat())
   }
 

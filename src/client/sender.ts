@@ -5,7 +5,7 @@ import { Produce, type ProduceResponse } from '../protocol/apis/produce.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Backoff } from './backoff.ts'
 import { type Client, check } from './client.ts'
-import { BrokerError, ClientError, ConnectionError } from './errors.ts'
+import { BrokerError, ClientError, ClosedError, ConnectionError } from './errors.ts'
 import type { PartitionQueue } from './partition-queue.ts'
 import type { ResolvedProducerOptions } from './producer.ts'
 import type { Identity, ProducerBatch } from './producer-batch.ts'
@@ -77,6 +77,7 @@ export class Sender {
     this.#turn?.cancel()
     this.#turn = null
     if (this.#isClosed) return
+    if (this.#client.isClosed) this.abandon(new ClosedError('the client was closed'))
     const nowMs = this.#client.env.clock.monotonicMs()
     const isFlushing = this.#flushes > 0
     const byNode = new Map<number, PartitionQueue[]>()
