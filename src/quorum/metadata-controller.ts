@@ -92,6 +92,11 @@ export class MetadataController {
     return this.#log.epoch
   }
 
+  /** Level of the feature `kraft.version`, which the image does not have: it is in the quorum's own records. */
+  get kraftVersion(): number {
+    return this.#log.voterSet.kraftVersion
+  }
+
   /** Resolves when `onImage` has taken all that is committed now. */
   whenPublished(): Promise<void> {
     return this.#published.settled()

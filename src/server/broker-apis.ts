@@ -29,6 +29,8 @@ export interface BrokerApiParts {
   readonly broker: BrokerContext
   readonly channel: ControllerChannel
   describeQuorum(request: DescribeQuorumRequest): DescribeQuorumResponse
+  /** Level of the feature that is no part of the image. */
+  kraftVersion(): number
   readonly replicas: ReplicaManager
   readonly groups: GroupCoordinator
   brokerEpoch(): number
@@ -62,15 +64,22 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     initProducerId(producerIds),
     describeQuorum((request) => parts.describeQuorum(request)),
   ]
-  apis.push(apiVersions({ clusterId: source.clusterId, nodeId: source.nodeId, apis, features: () => features(source) }))
+  apis.push(
+    apiVersions({
+      clusterId: source.clusterId,
+      nodeId: source.nodeId,
+      apis,
+      features: () => features(source, parts.kraftVersion()),
+    }),
+  )
   return apis
 }
 
-function features(source: MetadataSource) {
+function features(source: MetadataSource, kraftVersion: number) {
   const { features: levels, position } = source.image()
   return {
     supported: supportedFeatures.map(({ name, min, max }) => ({ name, minVersion: min, maxVersion: max })),
-    finalized: [...levels].map(([name, level]) => ({ name, level })),
+    finalized: [...levels, ['kraft.version', kraftVersion] as const].map(([name, level]) => ({ name, level })),
     epoch: position.offset,
   }
 }

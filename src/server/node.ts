@@ -307,6 +307,7 @@ export class Node implements HttpSource {
       broker: this.#broker,
       channel: new LocalController(metadata),
       describeQuorum: (request) => metadata.describeQuorum(request),
+      kraftVersion: () => metadata.kraftVersion,
       replicas: this.#parts.replicas as ReplicaManager,
       groups: this.#parts.groups as GroupCoordinator,
       brokerEpoch: () => lifecycle.brokerEpoch,
