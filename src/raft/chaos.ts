@@ -1,0 +1,523 @@
+import { assert } from '../base/assert.ts'
+import { Random } from '../base/random.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { Invariants } from './invariants.ts'
+import { ModelLog, type ModelEntry, SNAPSHOT_BYTES } from './model-log.ts'
+import type { Mutations } from './mutations.ts'
+import { Raft } from './raft.ts'
+import type {
+  Destination,
+  Effect,
+  InboundRequest,
+  InboundResponse,
+  Input,
+  OutboundRequest,
+  OutboundResponse,
+  PlacedRecord,
+  QuorumState,
+  ReplicaKey,
+  Voter,
+} from './types.ts'
+
+/** A random world for several machines: a bag of messages, disks, a clock, and everything that goes wrong with them. */
+
+export const TIMEOUTS = {
+  electionTimeoutMs: 1000,
+  fetchTimeoutMs: 2000,
+  requestTimeoutMs: 2000,
+  retryBackoffMs: 20,
+  electionBackoffMaxMs: 1000,
+  fetchMaxWaitMs: 500,
+}
+
+export function directoryOf(id: number, generation = 0): string {
+  return `dir-${id}-${generation}`.padEnd(22, '_')
+}
+
+export function endpointOf(id: number) {
+  return { name: 'CONTROLLER', host: `node${id}`, port: 9093 }
+}
+
+export function voterOf(key: ReplicaKey): Voter {
+  return {
+    voterId: key.id,
+    voterDirectoryId: key.directoryId,
+    endpoints: [endpointOf(key.id)],
+    kRaftVersionFeature: { minSupportedVersion: 0, maxSupportedVersion: 1 },
+  }
+}
+
+/** One node with its disk. `raft` is null while it is down. */
+export interface ChaosNode {
+  key: ReplicaKey
+  state: QuorumState | null
+  log: ModelLog
+  raft: Raft | null
+  incarnation: number
+  highWatermark: number
+  /** Set while it believes to lead. */
+  leadsEpoch: number | null
+}
+
+interface Message {
+  readonly from: number
+  readonly to: number
+  readonly fromIncarnation: number
+  readonly toIncarnation: number
+  readonly correlationId: number
+  readonly payload:
+    | { readonly type: 'request'; readonly request: InboundRequest | OutboundRequest }
+    | { readonly type: 'response'; readonly response: InboundResponse }
+}
+
+/** Which faults happen in a run; each is off in half of the runs (swarm testing). */
+export interface Faults {
+  readonly loss: number
+  readonly duplication: number
+  readonly crashes: number
+  /** Within the effects of one step. */
+  readonly crashesInside: number
+  readonly partitions: number
+  readonly slowFlush: boolean
+  readonly snapshots: number
+  readonly voterChanges: number
+  readonly wipes: boolean
+}
+
+/** Ids of requests that come from no node. */
+const CLIENT = -100
+
+export class Chaos {
+  readonly random: Random
+  readonly invariants = new Invariants()
+  readonly nodes: ChaosNode[] = []
+  readonly #mutations: Mutations
+  readonly #bag: Message[] = []
+  readonly #records = new Map<number, readonly ModelEntry[]>()
+  readonly #tickets = new Map<number, { readonly node: ChaosNode; readonly message: Message }>()
+  #faults: Faults
+  #cut = new Set<number>()
+  #nextTicket = 1
+  #nextValue = 1
+  #isWiped = false
+  nowMs = 0
+  steps = 0
+  /** Answers to changes of voters, for those who ask. */
+  readonly answers: OutboundResponse[] = []
+
+  constructor(
+    seed: number,
+    options: { readonly voters: number; readonly nodes: number; readonly mutations?: Mutations },
+  ) {
+    this.random = new Random(seed)
+    this.#mutations = options.mutations ?? {}
+    const isOn = (value: number) => (this.random.chance(0.5) ? value * (0.2 + this.random.float()) : 0)
+    const voterChanges = options.nodes > 1 ? isOn(0.02) : 0
+    this.#faults = {
+      loss: isOn(0.1),
+      duplication: isOn(0.1),
+      crashes: isOn(0.02),
+      crashesInside: isOn(0.01),
+      partitions: isOn(0.01),
+      slowFlush: this.random.chance(0.5),
+      snapshots: isOn(0.02),
+      voterChanges,
+      wipes: voterChanges === 0 && options.voters >= 3 && this.random.chance(0.5),
+    }
+    const keys = Array.from({ length: options.nodes }, (_, index) => ({
+      id: index + 1,
+      directoryId: directoryOf(index + 1),
+    }))
+    const voters = keys.slice(0, options.voters).map(voterOf)
+    for (const key of keys) {
+      const log = new ModelLog()
+      if (key.id <= options.voters) log.snapshots = [{ id: { offset: 0, epoch: 0 }, kraftVersion: 1, voters }]
+      const node = { key, state: null, log, raft: null, incarnation: 0, highWatermark: 0, leadsEpoch: null }
+      this.nodes.push(node)
+    }
+    for (const node of this.nodes) this.start(node)
+  }
+
+  start(node: ChaosNode): void {
+    assert(node.raft === null, 'started twice')
+    node.incarnation += 1
+    node.highWatermark = node.log.latestSnapshot?.offset ?? 0
+    node.leadsEpoch = null
+    node.raft = new Raft({
+      ...TIMEOUTS,
+      clusterId: 'cluster',
+      self: node.key,
+      endpoints: [endpointOf(node.key.id)],
+      kraftVersions: { minSupportedVersion: 0, maxSupportedVersion: 1 },
+      listener: 'CONTROLLER',
+      bootstrap: this.nodes.map(({ key }) => ({ host: `node${key.id}`, port: 9093 })),
+      canVote: true,
+      fetchBytesMax: 10,
+      log: node.log,
+      durableOffset: node.log.endOffset,
+      highWatermark: node.highWatermark,
+      staticVoters: [],
+      quorumRecords: node.log.quorumRecords(),
+      state: node.state,
+      random: this.random.fork(),
+      nowMs: this.nowMs,
+      mutations: this.#mutations,
+    })
+    this.#perform(node, node.raft.start())
+  }
+
+  crash(node: ChaosNode): void {
+    node.raft = null
+    node.leadsEpoch = null
+    node.log.crash(this.random)
+  }
+
+  /** The disk is replaced by an empty one. */
+  wipe(node: ChaosNode): void {
+    assert(node.raft === null, 'wiped while it runs')
+    node.key = { id: node.key.id, directoryId: directoryOf(node.key.id, node.incarnation) }
+    node.state = null
+    node.log = new ModelLog()
+  }
+
+  node(id: number): ChaosNode {
+    return this.nodes[id - 1] as ChaosNode
+  }
+
+  input(node: ChaosNode, input: Input): void {
+    if (node.raft === null) return
+    this.#perform(node, node.raft.step(input))
+  }
+
+  #perform(node: ChaosNode, effects: readonly Effect[]): void {
+    this.steps += 1
+    const { raft } = node
+    let followUp: Input | null = null
+    for (const effect of effects) {
+      if (this.#faults.crashesInside > 0 && this.random.chance(this.#faults.crashesInside)) return this.crash(node)
+      followUp = this.#performOne(node, effect) ?? followUp
+    }
+    if (followUp !== null && raft !== null && node.raft === raft) this.input(node, followUp)
+  }
+
+  /** The input that reports it, if any. */
+  #performOne(node: ChaosNode, effect: Effect): Input | null {
+    const { nowMs } = this
+    const { log } = node
+    switch (effect.type) {
+      case 'persist':
+        this.invariants.persisting(node.state, effect.state)
+        node.state = effect.state
+        return null
+      case 'send':
+        this.invariants.telling(node, effect.request)
+        this.#send(node, effect.to, effect.correlationId, effect.request)
+        return null
+      case 'respond':
+        this.#answer(node, effect.ticket, effect.response)
+        return null
+      case 'respond-with-records': {
+        const to = Math.min(effect.limitOffset, effect.fromOffset + effect.maxBytes)
+        const entries = log.slice(effect.fromOffset, to)
+        const [topic] = effect.response.responses
+        const [partition] = topic?.partitions ?? []
+        assert(topic !== undefined && partition !== undefined, 'no partition in the answer')
+        const records = entries.length === 0 ? [] : [this.#bufferOf(entries)]
+        const responses = [{ ...topic, partitions: [{ ...partition, records }] }]
+        this.#answer(node, effect.ticket, { api: 'Fetch', body: { ...effect.response, responses } })
+        return null
+      }
+      case 'respond-with-snapshot': {
+        const [topic] = effect.response.topics
+        const [partition] = topic?.partitions ?? []
+        assert(topic !== undefined && partition !== undefined, 'no partition in the answer')
+        const snapshot = log.snapshot(effect.id)
+        assert(snapshot !== null, 'a snapshot that is not there')
+        const length = Math.min(effect.maxBytes, SNAPSHOT_BYTES - effect.position)
+        const chunk = Buffer.alloc(length, JSON.stringify(effect.id))
+        this.invariants.offering(snapshot)
+        const topics = [{ ...topic, partitions: [{ ...partition, unalignedRecords: [chunk] }] }]
+        this.#answer(node, effect.ticket, { api: 'FetchSnapshot', body: { ...effect.response, topics } })
+        return null
+      }
+      case 'append': {
+        assert(effect.baseOffset === log.endOffset, 'append elsewhere')
+        return this.#append(
+          node,
+          effect.records.map((value) => ({ epoch: effect.epoch, value })),
+        )
+      }
+      case 'append-fetched': {
+        assert(effect.baseOffset === log.endOffset, 'append elsewhere')
+        const entries = effect.records.flatMap((buffer) => this.#records.get(buffer.readUInt32BE(0)) ?? [])
+        assert(
+          entries.every(({ epoch }) => epoch <= effect.epoch),
+          'records of a later epoch than the leader',
+        )
+        // Damaged on the way: CRCs tell.
+        if (this.#faults.loss > 0 && this.random.chance(0.02)) return this.#append(node, [])
+        return this.#append(node, entries)
+      }
+      case 'truncate':
+        this.invariants.truncating(log, effect.offset)
+        log.truncateTo(effect.offset)
+        return { type: 'truncated', nowMs }
+      case 'write-snapshot': {
+        if (!effect.isLast) return null
+        if (this.#faults.loss > 0 && this.random.chance(0.1)) return { type: 'snapshot-refused', nowMs, id: effect.id }
+        const snapshot = this.invariants.installing(effect.id)
+        log.restartWith(snapshot)
+        node.highWatermark = Math.max(node.highWatermark, snapshot.id.offset)
+        return { type: 'snapshot-installed', nowMs, ...snapshot }
+      }
+      case 'commit':
+        this.invariants.committing(node, effect.offset)
+        node.highWatermark = effect.offset
+        return null
+      case 'leader-changed':
+        node.leadsEpoch = effect.epochStartOffset === null ? null : effect.epoch
+        if (effect.epochStartOffset !== null) this.invariants.leading(node, effect.epoch)
+        return null
+    }
+  }
+
+  #append(node: ChaosNode, entries: readonly ModelEntry[]): Input {
+    const quorumRecords: PlacedRecord[] = []
+    for (const entry of entries) {
+      this.invariants.appending(node.log, entry)
+      const offset = node.log.append(entry)
+      if (typeof entry.value !== 'number') quorumRecords.push({ offset, record: entry.value })
+    }
+    return { type: 'appended', nowMs: this.nowMs, endOffset: node.log.endOffset, quorumRecords }
+  }
+
+  #bufferOf(entries: readonly ModelEntry[]): Buffer {
+    const handle = this.#records.size + 1
+    this.#records.set(handle, entries)
+    const buffer = Buffer.alloc(4)
+    buffer.writeUInt32BE(handle)
+    return buffer
+  }
+
+  #send(node: ChaosNode, { host }: Destination, correlationId: number, request: OutboundRequest): void {
+    const to = Number(host.slice('node'.length))
+    this.#post({
+      from: node.key.id,
+      to,
+      fromIncarnation: node.incarnation,
+      toIncarnation: -1,
+      correlationId,
+      payload: { type: 'request', request },
+    })
+  }
+
+  #answer(node: ChaosNode, ticket: number, response: OutboundResponse): void {
+    const asked = this.#tickets.get(ticket)
+    assert(asked !== undefined && asked.node === node, 'answered twice, or by another node')
+    this.#tickets.delete(ticket)
+    const { message } = asked
+    assert(message.payload.type === 'request', 'a ticket for no request')
+    this.invariants.answering(node, message.payload.request, response)
+    if (message.from === CLIENT) {
+      this.answers.push(response)
+      return
+    }
+    assert(response.api !== 'AddRaftVoter' && response.api !== 'RemoveRaftVoter', 'an answer to a client')
+    this.#post({
+      from: message.to,
+      to: message.from,
+      fromIncarnation: node.incarnation,
+      toIncarnation: message.fromIncarnation,
+      correlationId: message.correlationId,
+      payload: { type: 'response', response },
+    })
+  }
+
+  #post(message: Message): void {
+    if (this.#faults.loss > 0 && this.random.chance(this.#faults.loss)) return
+    this.#bag.push(message)
+    if (this.#faults.duplication > 0 && this.random.chance(this.#faults.duplication)) this.#bag.push(message)
+  }
+
+  #isCut(message: Message): boolean {
+    return this.#cut.has(message.from) !== this.#cut.has(message.to)
+  }
+
+  #deliver(message: Message): void {
+    const node = this.nodes[message.to - 1]
+    if (node === undefined) return
+    const { nowMs } = this
+    if (node.raft === null || this.#isCut(message)) {
+      const sender = this.nodes[message.from - 1]
+      const isRefused = message.payload.type === 'request' && !this.#isCut(message)
+      // Refused at once, as by a host that is up, or nothing for ever.
+      if (isRefused && sender?.incarnation === message.fromIncarnation && this.random.chance(0.7)) {
+        this.input(sender, { type: 'request-failed', nowMs, correlationId: message.correlationId })
+      }
+      return
+    }
+    const { payload, correlationId } = message
+    if (payload.type === 'response') {
+      // A connection dies with its process.
+      if (message.toIncarnation !== node.incarnation) return
+      return this.input(node, { type: 'response', nowMs, correlationId, response: payload.response })
+    }
+    const { request } = payload
+    if (request.api === 'ApiVersions') return this.#answerApiVersions(message)
+    const ticket = this.#nextTicket++
+    this.#tickets.set(ticket, { node, message })
+    this.input(node, { type: 'request', nowMs, ticket, version: request.api === 'Fetch' ? 18 : 2, request })
+  }
+
+  #answerApiVersions(message: Message): void {
+    const body = {
+      errorCode: ErrorCode.NONE,
+      apiKeys: [],
+      throttleTimeMs: 0,
+      supportedFeatures: [{ name: 'kraft.version', minVersion: 0, maxVersion: 1 }],
+      finalizedFeaturesEpoch: -1,
+      finalizedFeatures: [],
+      zkMigrationReady: false,
+    }
+    this.#post({
+      ...message,
+      from: message.to,
+      to: message.from,
+      toIncarnation: message.fromIncarnation,
+      payload: { type: 'response', response: { api: 'ApiVersions', body } },
+    })
+  }
+
+  /** One thing happens. */
+  happen(): void {
+    const { random } = this
+    const faults = this.#faults
+    const dice = random.float()
+    const node = random.pick(this.nodes)
+    if (dice < 0.03) return this.produce(node)
+    if (dice < 0.1) return this.#flush(node)
+    if (dice < 0.1 + faults.crashes) return this.#crashOrStart(node)
+    if (dice < 0.2 && faults.partitions > 0 && random.chance(faults.partitions)) return this.#cutOrHeal()
+    if (dice < 0.3 && random.chance(faults.snapshots)) return this.takeSnapshot(node)
+    if (dice < 0.4 && random.chance(faults.voterChanges)) return this.#changeVoters(node)
+    if (this.#bag.length === 0 || dice < 0.5) return this.#pass(random.below(20))
+    const index = random.below(this.#bag.length)
+    const [message] = this.#bag.splice(index, 1)
+    if (message !== undefined) this.#deliver(message)
+  }
+
+  /** A client's record, at whoever believes to lead. */
+  produce(node: ChaosNode): void {
+    if (node.raft === null || node.leadsEpoch === null) return
+    this.input(node, this.#append(node, [{ epoch: node.leadsEpoch, value: this.#nextValue++ }]))
+  }
+
+  #flush(node: ChaosNode): void {
+    if (node.raft === null) return
+    const { log } = node
+    const from = log.durableOffset
+    log.flush(this.#faults.slowFlush ? this.random.between(from, log.endOffset) : log.endOffset)
+    if (log.durableOffset > from)
+      this.input(node, { type: 'flushed', nowMs: this.nowMs, durableOffset: log.durableOffset })
+  }
+
+  #crashOrStart(node: ChaosNode): void {
+    if (node.raft !== null) return this.crash(node)
+    if (this.#faults.wipes && !this.#isWiped && this.random.chance(0.3)) {
+      this.#isWiped = true
+      this.wipe(node)
+    }
+    this.start(node)
+  }
+
+  #cutOrHeal(): void {
+    if (this.#cut.size > 0) this.#cut.clear()
+    else for (const { key } of this.nodes) if (this.random.chance(0.4)) this.#cut.add(key.id)
+  }
+
+  takeSnapshot(node: ChaosNode): void {
+    const { log, raft, highWatermark } = node
+    if (raft === null || highWatermark <= (log.latestSnapshot?.offset ?? 0) || highWatermark > log.durableOffset) return
+    const snapshot = log.snapshotAt(highWatermark)
+    if (this.random.chance(0.5)) log.startWith(snapshot)
+    else log.snapshots = log.startOffset === 0 ? [snapshot] : [...log.snapshots, snapshot]
+    this.input(node, { type: 'snapshot-created', nowMs: this.nowMs, id: snapshot.id })
+  }
+
+  #changeVoters(leader: ChaosNode): void {
+    if (leader.raft === null || leader.leadsEpoch === null) return
+    const { key } = this.random.pick(this.nodes)
+    const isVoter = leader.raft.facts.voters.has(key)
+    this.askToChange(leader, isVoter ? 'remove' : 'add', key)
+  }
+
+  askToChange(leader: ChaosNode, what: 'add' | 'remove', key: ReplicaKey): void {
+    const named = { clusterId: 'cluster', voterId: key.id, voterDirectoryId: key.directoryId }
+    const add = {
+      ...named,
+      timeoutMs: 2000,
+      listeners: [endpointOf(key.id)],
+      ackWhenCommitted: this.random.chance(0.5),
+    }
+    const request: InboundRequest =
+      what === 'add' ? { api: 'AddRaftVoter', body: add } : { api: 'RemoveRaftVoter', body: named }
+    const message: Message = {
+      from: CLIENT,
+      to: leader.key.id,
+      fromIncarnation: 0,
+      toIncarnation: 0,
+      correlationId: 0,
+      payload: { type: 'request', request },
+    }
+    this.#deliver(message)
+  }
+
+  /** Time passes up to the next thing that is due, at most; or, at times, a little more for a slow clock. */
+  #pass(ms: number): void {
+    const next = Math.min(...this.nodes.map(({ raft }) => raft?.nextDeadlineMs ?? Number.POSITIVE_INFINITY))
+    this.nowMs = Number.isFinite(next) && this.random.chance(0.3) ? Math.max(this.nowMs, next) : this.nowMs + ms
+    for (const node of this.nodes) {
+      if (node.raft !== null && node.raft.nextDeadlineMs <= this.nowMs) {
+        this.input(node, { type: 'tick', nowMs: this.nowMs })
+      }
+    }
+  }
+
+  /** No more faults. Everything runs, every message comes. */
+  heal(): void {
+    const none = { loss: 0, duplication: 0, crashes: 0, crashesInside: 0, partitions: 0 }
+    this.#faults = { ...this.#faults, ...none, slowFlush: false, snapshots: 0, voterChanges: 0, wipes: false }
+    this.#cut.clear()
+    for (const node of this.nodes) if (node.raft === null) this.start(node)
+  }
+
+  /** Runs without faults until `isDone`; false when it is not within `limitMs` of virtual time. */
+  settle(isDone: () => boolean, limitMs = 60_000): boolean {
+    const untilMs = this.nowMs + limitMs
+    while (this.nowMs < untilMs) {
+      if (isDone()) return true
+      for (const node of this.nodes) this.#flush(node)
+      const message = this.#bag.shift()
+      if (message !== undefined) this.#deliver(message)
+      else this.#passToNext(untilMs)
+    }
+    return isDone()
+  }
+
+  #passToNext(untilMs: number): void {
+    const next = Math.min(...this.nodes.map(({ raft }) => raft?.nextDeadlineMs ?? Number.POSITIVE_INFINITY))
+    this.nowMs = Math.min(untilMs, Math.max(next, this.nowMs))
+    for (const node of this.nodes) this.input(node, { type: 'tick', nowMs: this.nowMs })
+  }
+
+  /** Who leads the highest epoch, when everyone agrees on it. */
+  agreedLeader(): ChaosNode | null {
+    const epochs = this.nodes.map(({ raft }) => raft?.facts.epoch ?? -1)
+    const leaders = this.nodes.filter(({ leadsEpoch }) => leadsEpoch === Math.max(...epochs))
+    return leaders.length === 1 ? (leaders[0] ?? null) : null
+  }
+
+  dump(): string {
+    return this.nodes.map(({ key, raft }) => `${key.id} ${raft?.dump() ?? 'down'}`).join('\n')
+  }
+}
