@@ -13,6 +13,8 @@ import type { Sim } from './sim.ts'
 
 const CLIENT_PORT = 9092
 const CONTROLLER_PORT = 9093
+/** After a clean stop. */
+const CLOSED_WITHIN_MS = 10_000
 export const DATA_FOLDER = '/data'
 
 export interface ClusterOptions {
@@ -89,7 +91,9 @@ export class SimNode {
     this.isServing = false
     await node.stop()
     if (this.#process !== process) return
-    assert(process.disk.openFiles === 0, `${process.disk.openFiles} files are open after a clean stop`)
+    // A read that nobody waits for any more may still be under way.
+    const { disk } = process
+    await this.#sim.until(() => disk.openFiles === 0, { withinMs: CLOSED_WITHIN_MS, what: 'all files are closed' })
     this.kill()
   }
 

@@ -2,15 +2,14 @@ import { sleep } from '../../env/clock.ts'
 import { Heartbeat } from '../../protocol/apis/heartbeat.ts'
 import { JoinGroup, type JoinGroupResponse } from '../../protocol/apis/join-group.ts'
 import { LeaveGroup } from '../../protocol/apis/leave-group.ts'
-import { OffsetCommit } from '../../protocol/apis/offset-commit.ts'
-import { OffsetFetch } from '../../protocol/apis/offset-fetch.ts'
 import { SyncGroup } from '../../protocol/apis/sync-group.ts'
 import { ErrorCode } from '../../protocol/errors.ts'
 import { decodeMessage, encodeMessage } from '../../protocol/message-codec.ts'
 import { ConsumerProtocolAssignment, ConsumerProtocolSubscription } from '../../protocol/messages/consumer-protocol.ts'
-import type { Commit, History } from '../history/history.ts'
+import type { History } from '../history/history.ts'
 import type { ClusterClient } from './cluster-client.ts'
 import { fetchOnce, isCoordinatorTrouble, unexpected } from './fetching.ts'
+import { commitOffsets, fetchOffsets, type Membership } from './group-offsets.ts'
 
 const SESSION_TIMEOUT_MS = 6000
 const REBALANCE_TIMEOUT_MS = 10_000
@@ -54,6 +53,11 @@ export class GroupMember {
     return [...this.#positions.keys()].sort((a, b) => a - b)
   }
 
+  get #membership(): Membership {
+    const { group, name, topic } = this
+    return { group, name, topic, memberId: this.#memberId, generation: this.#generation }
+  }
+
   start(): void {
     this.#stopped = this.#run()
   }
@@ -89,6 +93,7 @@ export class GroupMember {
   }
 
   async #join(): Promise<void> {
+    const before = this.#generation
     const joined = await this.#client.persist(() => this.#joinOnce())
     this.#memberId = joined.memberId
     this.#generation = joined.generationId
@@ -103,6 +108,7 @@ export class GroupMember {
     this.#rejoinReason = null
     this.#positions = await this.#startPositions(partitions)
     this.#fresh = new Set(partitions)
+    await this.#haunt(before)
   }
 
   #joinOnce(): Promise<JoinGroupResponse | null> {
@@ -182,38 +188,14 @@ export class GroupMember {
   }
 
   /** The committed offsets; 0 for partitions without one, as the topic is read from its beginning. */
-  #startPositions(partitions: readonly number[]): Promise<Map<number, number>> {
-    if (partitions.length === 0) return Promise.resolve(new Map())
-    return this.#client.persist(async () => {
-      const { topicId } = await this.#client.topic(this.topic)
-      return this.#ask(async (wire) => {
-        const invoked = this.#history.moment()
-        const topics = [{ name: this.topic, topicId, partitionIndexes: partitions }]
-        const groups = [{ groupId: this.group, topics }]
-        const answer = await wire.request(OffsetFetch, { groups, requireStable: true }, { fromVersion: 8 })
-        const group = answer.groups[0]
-        if (group === undefined) throw new Error('OffsetFetch without the group')
-        if (group.errorCode !== 0) {
-          this.#judge('OffsetFetch', group.errorCode)
-          return null
-        }
-        const positions = new Map<number, number>()
-        for (const { partitionIndex, committedOffset, errorCode } of group.topics[0]?.partitions ?? []) {
-          if (errorCode === ErrorCode.UNSTABLE_OFFSET_COMMIT) return null
-          if (errorCode !== 0) throw unexpected('OffsetFetch', errorCode)
-          const offset = committedOffset < 0 ? null : committedOffset
-          positions.set(partitionIndex, offset ?? 0)
-          this.#history.offsetAnswers.push({
-            group: this.group,
-            partition: `${this.topic}-${partitionIndex}`,
-            offset,
-            invoked,
-            completed: this.#history.moment(),
-          })
-        }
-        return positions
-      })
+  async #startPositions(partitions: readonly number[]): Promise<Map<number, number>> {
+    if (partitions.length === 0) return new Map()
+    const offsets = await this.#client.persist(async () => {
+      const found = await fetchOffsets(this.#client, this.#history, this.#membership, partitions)
+      if (typeof found === 'number') this.#judge('OffsetFetch', found)
+      return found instanceof Map ? found : null
     })
+    return new Map([...offsets].map(([partition, offset]) => [partition, offset ?? 0]))
   }
 
   async #consume(): Promise<void> {
@@ -269,45 +251,27 @@ export class GroupMember {
     }
   }
 
-  /** Commits every position. A commit without an answer may still take effect. */
+  /** Commits every position. */
   async #commit(): Promise<void> {
     if (this.#positions.size === 0) return
-    const { topicId } = await this.#client.topic(this.topic)
-    const commits = new Map<number, Commit>()
-    for (const [partition, offset] of this.#positions) {
-      const { group, name: member } = this
-      const place = { group, member, generation: this.#generation, partition: `${this.topic}-${partition}` }
-      commits.set(partition, this.#history.commit({ ...place, offset }))
+    const result = await commitOffsets(this.#client, this.#history, this.#membership, this.#positions)
+    // Whoever joins anew after giving up must not find that the old request takes effect in the new generation.
+    if (result === 'no answer' && this.#client.random.chance(0.5)) this.#rejoinReason ??= 'impatient'
+    if (typeof result !== 'number' || result === 0) return
+    try {
+      this.#judge('OffsetCommit', result)
+    } catch (error) {
+      if (!(error instanceof RejoinError)) throw error
+      this.#rejoinReason ??= 'fenced'
     }
-    const partitions = [...this.#positions].map(([partitionIndex, committedOffset]) => {
-      return { partitionIndex, committedOffset, committedMetadata: null }
-    })
-    let sent = false
-    const answer = await this.#ask(async (wire) => {
-      sent = true
-      return wire.request(OffsetCommit, {
-        groupId: this.group,
-        generationIdOrMemberEpoch: this.#generation,
-        memberId: this.#memberId,
-        topics: [{ name: this.topic, topicId, partitions }],
-      })
-    })
-    if (answer === null) {
-      for (const commit of commits.values()) this.#history.committed(commit, sent ? 'unknown' : 'refused')
-      return
-    }
-    for (const { partitionIndex, errorCode } of answer.topics[0]?.partitions ?? []) {
-      const commit = commits.get(partitionIndex)
-      if (commit === undefined) throw new Error(`an answer for partition ${partitionIndex}, which was not committed`)
-      this.#history.committed(commit, outcomeOf(errorCode))
-      if (errorCode === 0) continue
-      try {
-        this.#judge('OffsetCommit', errorCode)
-      } catch (error) {
-        if (!(error instanceof RejoinError)) throw error
-        this.#rejoinReason ??= 'fenced'
-      }
-    }
+  }
+
+  /** A client that did not notice: it commits in the generation before this one, and must be refused. */
+  async #haunt(generation: number): Promise<void> {
+    if (generation < 0 || generation === this.#generation || !this.#client.random.chance(0.2)) return
+    const offsets = new Map(this.owned.map((partition) => [partition, 0]))
+    if (offsets.size === 0) return
+    await commitOffsets(this.#client, this.#history, { ...this.#membership, generation }, offsets)
   }
 
   async #leave(): Promise<void> {
@@ -329,16 +293,4 @@ function partitionsOf(assignment: Buffer): number[] {
   return decodeMessage(ConsumerProtocolAssignment, assignment).value.assignedPartitions.flatMap(
     (each) => each.partitions,
   )
-}
-
-/** Refused for certain, or perhaps appended before the error. */
-function outcomeOf(errorCode: number): Exclude<Commit['outcome'], 'pending'> {
-  if (errorCode === 0) return 'acked'
-  const definite: number[] = [
-    ErrorCode.UNKNOWN_MEMBER_ID,
-    ErrorCode.ILLEGAL_GENERATION,
-    ErrorCode.REBALANCE_IN_PROGRESS,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-  ]
-  return definite.includes(errorCode) ? 'refused' : 'unknown'
 }

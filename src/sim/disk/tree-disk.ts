@@ -15,13 +15,31 @@ export class TreeDisk implements Disk {
   readonly tree: FileTree
   readonly worker: DiskWorker
   readonly #locks: LockTable
-  /** Files open now; a leak shows here. */
-  openFiles = 0
+  readonly #open = new Set<DiskFile>()
 
   constructor(tree: FileTree, worker: DiskWorker, locks: LockTable) {
     this.tree = tree
     this.worker = worker
     this.#locks = locks
+  }
+
+  /** Files open now; a leak shows here. */
+  get openFiles(): number {
+    return this.#open.size
+  }
+
+  get openPaths(): string[] {
+    return [...this.#open].map(({ path }) => path)
+  }
+
+  /** Called by a file: it is open. */
+  opened(file: DiskFile): void {
+    this.#open.add(file)
+  }
+
+  /** Called by a file: it is closed. */
+  closed(file: DiskFile): void {
+    this.#open.delete(file)
   }
 
   open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile> {
@@ -116,7 +134,7 @@ class TreeFile implements DiskFile {
     this.#disk = disk
     this.#node = node
     this.#writable = writable
-    disk.openFiles++
+    disk.opened(this)
   }
 
   read(buffer: Buffer, position: number): Promise<number> {
@@ -176,7 +194,7 @@ class TreeFile implements DiskFile {
   close(): Promise<void> {
     this.#open()
     this.#closed = true
-    this.#disk.openFiles--
+    this.#disk.closed(this)
     return this.#perform('stat', 0, 1, () => {})
   }
 

@@ -315,6 +315,13 @@ forged('a commit without an answer may have taken effect, or not, or later', [],
   return f.history
 })
 
+forged('a commit of an older generation took effect late', ['H13'], (f) => {
+  f.commit(3, 'unknown', 1)
+  f.commit(5, 'acked', 2)
+  f.answer(3)
+  return f.history
+})
+
 forged('two members own a partition in one generation', ['H14'], (f) => {
   for (const member of ['m', 'n']) f.history.assigned({ group: 'g', member, generation: 2, partitions: [P] })
   return f.history

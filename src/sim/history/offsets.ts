@@ -3,14 +3,16 @@ import { ackedByPartition, groupBy, mayBeLost, type Violation } from './violatio
 
 /**
  * H13: after an acknowledged commit the group's offset is that one or a later one; "none" only while none was
- * acknowledged. A commit without an answer may take effect at any time, also late.
+ * acknowledged. A commit without an answer may take effect at any time, also late, as long as its generation lasts.
  */
 export function committedOffsetsStay(history: History): Violation[] {
   const commits = groupBy(history.commits, placeOf)
   return history.offsetAnswers.flatMap((answer) => {
     const possible = (commits.get(placeOf(answer)) ?? []).filter((commit) => mayBeTheAnswer(commit, answer))
     const acked = (commits.get(placeOf(answer)) ?? []).filter((commit) => isBefore(commit, answer.invoked))
-    const superseded = (commit: Commit) => acked.some((later) => isBefore(commit, later.invoked))
+    // Whatever an older generation had on its way when a later one's commit was taken comes too late.
+    const superseded = (commit: Commit) =>
+      acked.some((later) => isBefore(commit, later.invoked) || later.generation > commit.generation)
     const allowed = possible.filter((commit) => !superseded(commit)).map(({ offset }) => offset)
     if (answer.offset === null ? acked.length === 0 : allowed.includes(answer.offset)) return []
     const told = answer.offset ?? 'no offset'
