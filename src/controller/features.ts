@@ -34,6 +34,16 @@ export function bootstrapRecords(): MetadataRecord[] {
     .map(({ name, initial }) => ({ type: 'FeatureLevel', value: { name, featureLevel: initial } }))
 }
 
+/** Finalised features that this version cannot serve, as `name level`: a cluster that uses them is not ours to run. */
+export function unservedFeatures(image: MetadataImage): string[] {
+  const unserved: string[] = []
+  for (const [name, level] of [...image.features].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const supported = supportedFeatures.find((each) => each.name === name)
+    if (supported === undefined || level < supported.min || level > supported.max) unserved.push(`${name} ${level}`)
+  }
+  return unserved
+}
+
 const UPGRADE = 1
 
 /** All updates or none. */

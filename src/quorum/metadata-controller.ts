@@ -64,9 +64,8 @@ export class MetadataController {
     this.#bytesSinceSnapshot = log.bytesSinceSnapshot
   }
 
-  /** Leads the log. Requests are taken when it resolves; `image` is then what was loaded, or a new cluster's. */
-  async start(): Promise<void> {
-    const image = this.#log.loadedImage()
+  /** Leads the log, of which `image` was loaded. Requests are taken when it resolves. */
+  async start(image: MetadataImage): Promise<void> {
     await this.#log.lead()
     this.#log.listener = {
       committed: (offset) => this.#onCommitted(offset),

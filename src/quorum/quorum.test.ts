@@ -318,3 +318,44 @@ test('the quorum is described with its one voter, which has everything', async (
     })
   })
 })
+
+test('a cluster with features that we do not serve, or of a later release, is refused by name', async () => {
+  await withTempDir(async (dir) => {
+    const folder = metadataFolder(dir)
+    await running(dir, (node) => node.createTopics({ name: 'orders', partitions: 1 }))
+    const path = `${folder}/00000000000000000000.log`
+    const log = readFileSync(path)
+    const end = ([...decodeBatches(log)].at(-1)?.lastOffset ?? 0) + 1
+    const level = (name: string, featureLevel: number) => {
+      const [values] = [...encodeParts([{ type: 'FeatureLevel', value: { name, featureLevel } }], 33)]
+      return buildMetadataBatch(values as Buffer[], { wallMs: 1, baseOffset: end, leaderEpoch: 1 })
+    }
+    for (const [name, featureLevel] of [
+      ['group.version', 1],
+      ['metadata.version', 99],
+    ] as const) {
+      writeFileSync(path, Buffer.concat([log, level(name, featureLevel)]))
+      rmSync(`${dir}/.kafka_cleanshutdown`)
+      await assert.rejects(MetadataNode.start(env, dir), (error: Error) => {
+        return error instanceof MetadataUnreadableError && error.message.includes(`${name} ${featureLevel}`)
+      })
+    }
+  })
+})
+
+test('a record that no version of ours knows is refused, not skipped', async () => {
+  await withTempDir(async (dir) => {
+    await running(dir, async () => {})
+    const path = `${metadataFolder(dir)}/00000000000000000000.log`
+    const log = readFileSync(path)
+    const end = ([...decodeBatches(log)].at(-1)?.lastOffset ?? 0) + 1
+    const strange = buildMetadataBatch([Buffer.from([1, 120, 0, 1, 2, 3])], {
+      wallMs: 1,
+      baseOffset: end,
+      leaderEpoch: 1,
+    })
+    writeFileSync(path, Buffer.concat([log, strange]))
+    rmSync(`${dir}/.kafka_cleanshutdown`)
+    await assert.rejects(MetadataNode.start(env, dir), /cannot be read: .*record id 120 is not known/)
+  })
+})
