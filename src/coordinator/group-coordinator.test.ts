@@ -95,10 +95,11 @@ for (const version of versionsOf(JoinGroup)) {
     const { memberId } = joined
     const syncVersion = Math.min(version, 5)
     const assignments = [{ memberId, assignment: Buffer.from('work') }]
+    const named = syncVersion >= 5 ? { protocolType: 'consumer', protocolName: 'range' } : {}
     const synced = await scene.ask(
       SyncGroup,
       syncVersion,
-      { groupId: 'g', generationId: 1, memberId, assignments },
+      { groupId: 'g', generationId: 1, memberId, assignments, ...named },
       (request, caller) => coordinator.syncGroup(request, caller),
     )
     assert.equal(synced.assignment.toString(), 'work')

@@ -1,6 +1,7 @@
 import { Random } from '../base/random.ts'
 import type { Env } from '../env/env.ts'
 import type { ReplicatedLog } from '../env/replicated-log.ts'
+import { joinRefusal, syncRefusal } from '../group/answers.ts'
 import { decodeRecord, encodeRecord } from '../group/record-codec.ts'
 import type { Caller, GroupCall, GroupCalls, GroupRequest, GroupResponse } from '../group/requests.ts'
 import { GroupShard } from '../group/shard.ts'
@@ -104,25 +105,13 @@ export class GroupCoordinator {
 
   async joinGroup(request: JoinGroupRequest, caller: Caller): Promise<JoinGroupResponse> {
     const answer = await this.#ask('join', request.groupId, request, caller)
-    if (!(answer instanceof CoordinatorError)) return joinAnswerFor(caller.apiVersion, answer)
-    return {
-      throttleTimeMs: 0,
-      errorCode: answer.code,
-      generationId: -1,
-      protocolType: null,
-      protocolName: '',
-      leader: '',
-      skipAssignment: false,
-      memberId: request.memberId,
-      members: [],
-    }
+    const response = answer instanceof CoordinatorError ? joinRefusal(answer.code, request.memberId) : answer
+    return joinAnswerFor(caller.apiVersion, response)
   }
 
   async syncGroup(request: SyncGroupRequest, caller: Caller): Promise<SyncGroupResponse> {
     const answer = await this.#ask('sync', request.groupId, request, caller)
-    if (!(answer instanceof CoordinatorError)) return answer
-    const { code: errorCode } = answer
-    return { throttleTimeMs: 0, errorCode, protocolType: null, protocolName: null, assignment: Buffer.alloc(0) }
+    return answer instanceof CoordinatorError ? syncRefusal(answer.code) : answer
   }
 
   async heartbeat(request: HeartbeatRequest, caller: Caller): Promise<HeartbeatResponse> {

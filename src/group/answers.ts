@@ -13,7 +13,7 @@ export function joinRefusal(errorCode: number, memberId: string): JoinAnswer {
     errorCode,
     generationId: -1,
     protocolType: null,
-    protocolName: '',
+    protocolName: null,
     leader: '',
     skipAssignment: false,
     memberId,

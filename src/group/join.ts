@@ -203,7 +203,7 @@ export class Joining {
     const errorCode = checkMember(classic, memberId, groupInstanceId)
     const member = classic.members.get(memberId)
     if (errorCode !== ErrorCode.NONE || member === undefined) {
-      draft.reply(ticket, { ...joinRefusal(errorCode, memberId), protocolName: null })
+      draft.reply(ticket, joinRefusal(errorCode, memberId))
       return
     }
     const isUnchanged = member.matches(protocols)
@@ -228,7 +228,7 @@ export class Joining {
 function fence(classic: ClassicGroup, member: Member, draft: Draft): void {
   const join = classic.unpark(member)
   if (join !== null) {
-    draft.reply(join, { ...joinRefusal(ErrorCode.FENCED_INSTANCE_ID, member.memberId), protocolName: null })
+    draft.reply(join, joinRefusal(ErrorCode.FENCED_INSTANCE_ID, member.memberId))
   }
   if (member.syncTicket !== null) draft.reply(member.syncTicket, syncRefusal(ErrorCode.FENCED_INSTANCE_ID))
   member.syncTicket = null

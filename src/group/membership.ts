@@ -6,7 +6,7 @@ import type { Group, Groups } from './groups.ts'
 import type { Ticket } from '../model/shard.ts'
 import type { Rebalance } from './rebalance.ts'
 import { metadataBytes } from './record-size.ts'
-import type { GroupCalls } from './requests.ts'
+import type { Caller, GroupCalls } from './requests.ts'
 import type { Moment } from '../model/shard.ts'
 import type { Draft, ShardContext } from './types.ts'
 
@@ -15,6 +15,8 @@ type LeaveRequest = GroupCalls['leave']['call']
 type LeavingMember = LeaveRequest['members'][number]
 
 const NOTHING = Buffer.alloc(0)
+/** From this version SyncGroup must name the protocol, so that a member that has missed a rebalance is found out (KIP-559). */
+const PROTOCOL_NAMED_VERSION = 5
 
 /** SyncGroup, Heartbeat and LeaveGroup: what members of a classic group do after they have joined. */
 export class Membership {
@@ -30,8 +32,10 @@ export class Membership {
     this.#rebalance = rebalance
   }
 
-  sync(request: SyncRequest, ticket: Ticket, moment: Moment, draft: Draft): void {
+  sync(request: SyncRequest, { apiVersion }: Caller, ticket: Ticket, moment: Moment, draft: Draft): void {
     const refuse = (errorCode: number) => draft.reply(ticket, syncRefusal(errorCode))
+    const namesProtocol = request.protocolType !== null && request.protocolName !== null
+    if (apiVersion >= PROTOCOL_NAMED_VERSION && !namesProtocol) return refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if (request.groupId === '') return refuse(ErrorCode.INVALID_GROUP_ID)
     const group = this.#find(request.groupId, draft)
     if (group === undefined) return refuse(ErrorCode.UNKNOWN_MEMBER_ID)

@@ -120,7 +120,7 @@ class Scene {
   #call(command: Command): string {
     const type = command.name as GroupCall
     const caller: Caller = {
-      apiVersion: command.number('version', 9),
+      apiVersion: command.number('version', type === 'sync' ? 3 : 9),
       clientId: command.text('client', 'client'),
       clientHost: '/10.0.0.1',
     }

@@ -58,7 +58,7 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
         this.#joining.handle(request.body, caller, ticket, moment, draft)
         break
       case 'sync':
-        this.#membership.sync(request.body, ticket, moment, draft)
+        this.#membership.sync(request.body, caller, ticket, moment, draft)
         break
       case 'heartbeat':
         this.#membership.heartbeat(request.body, ticket, moment, draft)
