@@ -245,17 +245,11 @@ test('a set of records that a crash cut short takes no effect, then and later', 
   await withTempDir(async (dir) => {
     await running(dir, (node) => node.createTopics({ name: 'before', partitions: 1 }))
     // What a crash leaves of a set too large for one batch: its beginning.
-    const path = `${metadataFolder(dir)}/00000000000000000000.log`
-    const log = readFileSync(path)
-    const last = [...decodeBatches(log)].at(-1)
     const records = [
       { type: 'BeginTransaction' as const, value: { name: null } },
       { type: 'Topic' as const, value: { name: 'cut', topicId: 'AQIDBAUGBwgJCgsMDQ4PEA' } },
     ]
-    const [values] = [...encodeParts(records, 33)]
-    const stamp = { wallMs: 1, baseOffset: (last?.lastOffset ?? 0) + 1, leaderEpoch: 1 }
-    writeFileSync(path, Buffer.concat([log, buildMetadataBatch(values as Buffer[], stamp)]))
-    rmSync(`${dir}/.kafka_cleanshutdown`, { force: true })
+    appendToLog(dir, [...encodeParts(records, 33)][0] as Buffer[])
     for (let start = 0; start < 2; start++) {
       await running(dir, async (node) => {
         assert.equal(node.controller.image.topic('cut'), undefined)
@@ -319,43 +313,35 @@ test('the quorum is described with its one voter, which has everything', async (
   })
 })
 
-test('a cluster with features that we do not serve, or of a later release, is refused by name', async () => {
-  await withTempDir(async (dir) => {
-    const folder = metadataFolder(dir)
-    await running(dir, (node) => node.createTopics({ name: 'orders', partitions: 1 }))
-    const path = `${folder}/00000000000000000000.log`
-    const log = readFileSync(path)
-    const end = ([...decodeBatches(log)].at(-1)?.lastOffset ?? 0) + 1
-    const level = (name: string, featureLevel: number) => {
+/** Puts records at the end of the metadata log of a node that is stopped, as another version might have written them. */
+function appendToLog(dir: string, values: readonly Buffer[]): void {
+  const path = `${metadataFolder(dir)}/00000000000000000000.log`
+  const log = readFileSync(path)
+  const baseOffset = ([...decodeBatches(log)].at(-1)?.lastOffset ?? 0) + 1
+  writeFileSync(path, Buffer.concat([log, buildMetadataBatch(values, { wallMs: 1, baseOffset, leaderEpoch: 1 })]))
+  rmSync(`${dir}/.kafka_cleanshutdown`)
+}
+
+for (const [name, featureLevel] of [
+  ['group.version', 1],
+  ['metadata.version', 99],
+] as const) {
+  test(`a cluster at ${name} ${featureLevel}, which we do not serve, is refused by name`, async () => {
+    await withTempDir(async (dir) => {
+      await running(dir, async () => {})
       const [values] = [...encodeParts([{ type: 'FeatureLevel', value: { name, featureLevel } }], 33)]
-      return buildMetadataBatch(values as Buffer[], { wallMs: 1, baseOffset: end, leaderEpoch: 1 })
-    }
-    for (const [name, featureLevel] of [
-      ['group.version', 1],
-      ['metadata.version', 99],
-    ] as const) {
-      writeFileSync(path, Buffer.concat([log, level(name, featureLevel)]))
-      rmSync(`${dir}/.kafka_cleanshutdown`)
+      appendToLog(dir, values as Buffer[])
       await assert.rejects(MetadataNode.start(env, dir), (error: Error) => {
         return error instanceof MetadataUnreadableError && error.message.includes(`${name} ${featureLevel}`)
       })
-    }
+    })
   })
-})
+}
 
 test('a record that no version of ours knows is refused, not skipped', async () => {
   await withTempDir(async (dir) => {
     await running(dir, async () => {})
-    const path = `${metadataFolder(dir)}/00000000000000000000.log`
-    const log = readFileSync(path)
-    const end = ([...decodeBatches(log)].at(-1)?.lastOffset ?? 0) + 1
-    const strange = buildMetadataBatch([Buffer.from([1, 120, 0, 1, 2, 3])], {
-      wallMs: 1,
-      baseOffset: end,
-      leaderEpoch: 1,
-    })
-    writeFileSync(path, Buffer.concat([log, strange]))
-    rmSync(`${dir}/.kafka_cleanshutdown`)
+    appendToLog(dir, [Buffer.from([1, 120, 0, 1, 2, 3])])
     await assert.rejects(MetadataNode.start(env, dir), /cannot be read: .*record id 120 is not known/)
   })
 })
