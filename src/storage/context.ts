@@ -15,6 +15,8 @@ export interface StorageContext {
   readonly space: SpaceGuard
   /** The log has something that the next checkpoint should cover. Cheap; called after every sync. */
   changed(log: LogState): void
+  /** Makes the names in the folder durable. */
+  syncFolder(): Promise<void>
   /** Writes the recovery points of all logs as they are now; resolves when they are durable. */
   checkpointRecoveryPoints(): Promise<void>
   /** The same for the start offsets. */

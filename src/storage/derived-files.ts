@@ -1,6 +1,6 @@
 import type { DiskFile } from '../env/disk.ts'
 import { EPOCH_CHECKPOINT, parseSegmentFileName, segmentFileName } from './file-names.ts'
-import { removeIfThere, replaceFile } from './files.ts'
+import { removeIfThere, replaceDerivedFile } from './files.ts'
 import {
   encodeOffsetEntries,
   encodeTimeEntries,
@@ -121,9 +121,8 @@ async function flushEpochs(state: LogState): Promise<void> {
   if (!state.areEpochsDirty) return
   state.areEpochsDirty = false
   try {
-    // Synced: this file has no checksum of its own.
-    const content = state.epochs.encode()
-    await replaceFile(state.context.env.disk, `${state.directory}/${EPOCH_CHECKPOINT}`, [content])
+    const path = `${state.directory}/${EPOCH_CHECKPOINT}`
+    await replaceDerivedFile(state.context.env.disk, path, state.epochs.encode())
   } catch (error) {
     state.areEpochsDirty = true
     throw error

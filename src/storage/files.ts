@@ -33,6 +33,22 @@ export async function makeDurableDirectory(disk: Disk, path: string): Promise<vo
   await disk.syncDirectory(parent)
 }
 
+/**
+ * The same for a file that is derived: not synced, so after a power cut it may be empty or torn, which its reader must
+ * notice. After a kill it is the old or the new one.
+ */
+export async function replaceDerivedFile(disk: Disk, path: string, content: Buffer): Promise<void> {
+  const aside = path + TEMPORARY_SUFFIX
+  const file = await disk.open(aside, 'create')
+  try {
+    await file.truncate(0)
+    await file.write([content], 0)
+  } finally {
+    await file.close()
+  }
+  await disk.rename(aside, path)
+}
+
 /** The whole file, or null when there is none. */
 export async function readFileIfThere(disk: Disk, path: string): Promise<Buffer | null> {
   try {

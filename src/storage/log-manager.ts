@@ -113,9 +113,11 @@ export class LogManager {
       changed: (state) => this.#checkpoints.changed(state),
       checkpointRecoveryPoints: () => this.#checkpoints.writeRecoveryPoints(),
       checkpointStartOffsets: () => this.#checkpoints.writeStartOffsets(),
+      syncFolder: () => this.#syncFolder.call(),
       removeLater: (path, delayMs) => this.#remover.removeFile(path, delayMs),
       randomBelow: (limit) => env.randomBytes(4).readUInt32BE(0) % (limit + 1),
     }
+    for (const name of opened.deleted) this.#remover.removeTree(`${folder}/${name}`)
     this.#checkpoints.start(options.checkpointIntervalMs)
   }
 
@@ -215,7 +217,9 @@ export class LogManager {
       const directory = this.#directory(topicPartition)
       const actualId = await this.#identify(directory, topicId)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
-      await recoverLog(state, this.#checkpoints.recoveryInputOf(name))
+      const input = this.#checkpoints.recoveryInputOf(name)
+      state.isIdentityDurable = input.isClean
+      await recoverLog(state, input)
       const log = new PartitionLog(state)
       this.#logs.set(name, log)
       this.#checkpoints.add(name, state, log)
@@ -238,7 +242,6 @@ export class LogManager {
       throw new TopicIdMismatchError(directory, found, topicId)
     if (found === null && topicId !== null) {
       await writePartitionMetadata(disk, directory, topicId)
-      await this.#syncFolder.call()
     }
     return found ?? topicId ?? NO_TOPIC_ID
   }
@@ -349,6 +352,8 @@ interface OpenedFolder {
   readonly lock: DiskLock
   readonly meta: MetaProperties
   readonly found: readonly TopicPartition[]
+  /** Directories whose removal a stop has cut short. */
+  readonly deleted: readonly string[]
   readonly previousBrokerEpoch: number | null
   readonly checkpoints: Checkpoints
 }
@@ -360,7 +365,6 @@ async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: 
   await env.disk.syncDirectory(directoryOf(folder))
   const meta = await settleMeta(env, options)
   const names = await env.disk.list(folder)
-  for (const name of names.filter(isDeletedDirectory)) await env.disk.removeTree(`${folder}/${name}`)
   const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
   const clean = await readCleanShutdown(env.disk, folder)
   const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null })
@@ -368,7 +372,8 @@ async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: 
   if (found.length === 0) await checkpoints.writeEmpty()
   // Before anything is appended: the next stop may be a crash.
   if (clean !== null) await removeCleanShutdown(env.disk, folder)
-  return { lock, meta, found, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }
+  const deleted = names.filter(isDeletedDirectory)
+  return { lock, meta, found, deleted, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }
 }
 
 async function settleMeta(env: Env, { folder, clusterId, nodeId }: LogManagerOptions): Promise<MetaProperties> {

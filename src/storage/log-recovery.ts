@@ -170,8 +170,10 @@ async function findEnd(state: LogState, input: RecoveryInput): Promise<number> {
     const segment = state.segments[i] as Segment
     const isLast = i === state.segments.length - 1
     end = await verifySegment(state, segment, input, isLast)
-    if (!isLast) await removeIndexes(state, segment)
   }
+  // One that ends just at the recovery point was still growing when that was written.
+  const distrusted = Math.max(state.segmentIndexOf(recoveryPoint - 1), 0)
+  for (const segment of state.segments.slice(distrusted, -1)) await removeIndexes(state, segment)
   if (end < recoveryPoint) throw endsEarly(state, end, recoveryPoint)
   await state.context.env.disk.syncDirectory(state.directory)
   return end

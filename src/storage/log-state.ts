@@ -4,6 +4,7 @@ import type { StorageContext } from './context.ts'
 import { type SegmentFileKind, segmentFileName } from './file-names.ts'
 import { Lock } from './lock.ts'
 import { LeaderEpochs } from './leader-epochs.ts'
+import { syncPartitionMetadata } from './partition-metadata.ts'
 import { ProducerStates } from './producer-states.ts'
 import { Segment } from './segment.ts'
 import { Tail } from './tail.ts'
@@ -56,6 +57,8 @@ export class LogState {
   isTruncating = false
   /** Names were created or removed in the directory since its last sync. */
   isDirectoryDirty = false
+  /** `partition.metadata` and the directory's own name are durable. Not before the first sync of a new log, or after a crash. */
+  isIdentityDurable = false
   areEpochsDirty = false
   /** Offset of the newest producer snapshot that was taken, and `appendedBytes` then. */
   snapshotOffset = -1
@@ -131,6 +134,15 @@ export class LogState {
       reason: error.message,
     })
     this.onFailed?.(error)
+  }
+
+  /** Before the first acknowledgement: a power cut must not take the directory or whose it is. Rejects with `DiskError`. */
+  async settleIdentity(): Promise<void> {
+    if (this.isIdentityDurable) return
+    this.isDirectoryDirty = true
+    await syncPartitionMetadata(this.context.env.disk, this.directory)
+    await this.context.syncFolder()
+    this.isIdentityDurable = true
   }
 
   exclusively<T>(action: () => Promise<T>): Promise<T> {

@@ -37,6 +37,8 @@ export class LogWriter {
   /** Set while a truncation rearranges the log: the loops stop after their present step. */
   #isPaused = false
   #isWaitingForSpace = false
+  /** The log is being closed: nobody waits for room any more. */
+  #isClosing = false
   /** A write that failed may have left part of its bytes: the file is cut back before the next one. */
   #mustRollBack = false
   /** In relaxed mode the sync loop runs only when asked, up to here. */
@@ -67,7 +69,7 @@ export class LogWriter {
   }
 
   async #writeLoop(): Promise<void> {
-    await null
+    await Promise.resolve()
     while (this.#mayRun && !this.#isWaitingForSpace && this.#state.tail.hasUnwritten) await this.#writeStep()
     this.#isWriting = false
     this.#checkIdle()
@@ -127,6 +129,8 @@ export class LogWriter {
       })
     }
     segment.lease = lease
+    // In relaxed mode files stay open until the next checkpoint; too many of them must not.
+    if (state.context.files.isOverBound) this.#syncWanted = Math.max(this.#syncWanted, state.endOffset)
   }
 
   #untilSynced(offset: number): Promise<void> {
@@ -148,7 +152,9 @@ export class LogWriter {
     this.#isWaitingForSpace = true
     // Best effort now, so that nothing partial lies in the file meanwhile; repeated before the next write.
     await segment.lease?.file.truncate(segment.writtenBytes).catch(() => {})
-    if (this.#state.failure === null) this.#state.context.space.wait(this, error)
+    if (this.#state.failure !== null) return
+    if (this.#isClosing) this.failed(error)
+    else this.#state.context.space.wait(this, error)
   }
 
   /** The log has failed: whoever waits is told. */
@@ -179,6 +185,7 @@ export class LogWriter {
     const target = state.writtenOffset
     try {
       for (const segment of this.#unsynced) await this.#syncSegment(segment)
+      await state.settleIdentity()
       if (state.isDirectoryDirty) {
         state.isDirectoryDirty = false
         await state.context.env.disk.syncDirectory(state.directory)
@@ -232,6 +239,13 @@ export class LogWriter {
     this.#syncWanted = Math.max(this.#syncWanted, endOffset)
     this.kick()
     return this.#untilSynced(endOffset)
+  }
+
+  /** As `flush`, for the last time: rejects when there is no room. */
+  async flushToClose(): Promise<void> {
+    this.#isClosing = true
+    if (this.#isWaitingForSpace) throw new Error(this.#state.context.space.reason ?? 'no room')
+    await this.flush()
   }
 
   /** In relaxed mode: lets the sync loop run up to what is written now. */

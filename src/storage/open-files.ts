@@ -118,7 +118,7 @@ export class OpenFiles {
     // Nothing that matters can fail here: what must be durable was synced before.
     const closing = open.file.close().catch(() => {})
     this.#closing.add(closing)
-    closing.finally(() => this.#closing.delete(closing))
+    void closing.finally(() => this.#closing.delete(closing))
   }
 
   /** The path means another file from now on (renamed, removed): present users keep the old one. */

@@ -350,7 +350,7 @@ export class PartitionLog {
   async #close(): Promise<void> {
     const state = this.#state
     try {
-      await this.#writer.flush()
+      await this.#writer.flushToClose()
       state.active.noteTime()
       if (state.bytes > 0) takeSnapshot(state)
       await state.derivedFlush

@@ -1,7 +1,7 @@
 import type { Disk } from '../env/disk.ts'
 import type { TopicId } from '../model/ids.ts'
 import { PARTITION_METADATA } from './file-names.ts'
-import { readFileIfThere, replaceFile } from './files.ts'
+import { readFileIfThere } from './files.ts'
 
 /** The file `partition.metadata`: to which topic a partition's directory belongs. */
 export async function readPartitionMetadata(disk: Disk, directory: string): Promise<TopicId | null> {
@@ -11,7 +11,25 @@ export async function readPartitionMetadata(disk: Disk, directory: string): Prom
   return match === null ? null : (match[1] as TopicId)
 }
 
+/** Not synced: `syncPartitionMetadata` does that before the log acknowledges anything. */
 export async function writePartitionMetadata(disk: Disk, directory: string, topicId: TopicId): Promise<void> {
-  const content = Buffer.from(`version: 0\ntopic_id: ${topicId}`)
-  await replaceFile(disk, `${directory}/${PARTITION_METADATA}`, [content])
+  const file = await disk.open(`${directory}/${PARTITION_METADATA}`, 'create')
+  try {
+    await file.truncate(0)
+    await file.write([Buffer.from(`version: 0\ntopic_id: ${topicId}`)], 0)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Nothing to do where there is none: Kafka of old wrote none. */
+export async function syncPartitionMetadata(disk: Disk, directory: string): Promise<void> {
+  const path = `${directory}/${PARTITION_METADATA}`
+  if ((await disk.stat(path)) === null) return
+  const file = await disk.open(path, 'write')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
 }
