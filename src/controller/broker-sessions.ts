@@ -16,9 +16,11 @@ interface Session {
  */
 export class BrokerSessions {
   readonly #sessions = new Map<number, Session>()
+  #checkedAtMs: number
 
   /** Every broker that counts as alive gets the whole timeout from now on. */
   constructor(image: MetadataImage, nowMs: number) {
+    this.#checkedAtMs = nowMs
     for (const { brokerId, fenced } of image.brokers.values()) {
       if (!fenced) this.#sessions.set(brokerId, newSession(nowMs, false))
     }
@@ -59,8 +61,14 @@ export class BrokerSessions {
     return true
   }
 
-  /** Serving brokers that were not heard for `timeoutMs`, by id. */
+  /**
+   * Serving brokers that were not heard for `timeoutMs`, by id. To be asked several times within a timeout: where half
+   * of it passed unasked, it was this process that stood still and heard nobody, so that time counts against no one.
+   */
   silent(image: MetadataImage, nowMs: number, timeoutMs: number): number[] {
+    const pause = nowMs - this.#checkedAtMs
+    this.#checkedAtMs = nowMs
+    if (pause > timeoutMs / 2) for (const session of this.#sessions.values()) session.lastHeardMs += pause
     const silent: number[] = []
     for (const { brokerId, fenced } of image.brokers.values()) {
       if (fenced) continue

@@ -83,11 +83,9 @@ test('a silent broker is fenced: its partitions are led by others in sync, and w
   cluster.join({ id: 1 }, { id: 2 }, { id: 3 })
   cluster.createTopic('orders', onAll([2, 3, 1]))
   cluster.createTopic('alone', onAll([2]))
-  cluster.nowMs += 2000
-  cluster.beat(1)
+  cluster.pass(2000)
   cluster.beat(3)
-  cluster.nowMs += 1500
-  cluster.expire()
+  cluster.pass(1500)
   assert.equal(cluster.image.broker(2)?.fenced, true)
   assert.deepEqual(leadership(cluster), [{ leader: 3, isr: [3, 1], leaderEpoch: 1 }])
   assert.deepEqual(leadership(cluster, 'alone'), [{ leader: -1, isr: [2], leaderEpoch: 1 }])
@@ -95,6 +93,20 @@ test('a silent broker is fenced: its partitions are led by others in sync, and w
   assert.deepEqual(leadership(cluster, 'alone'), [{ leader: 2, isr: [2], leaderEpoch: 2 }])
   // It is back, but must first catch up before it is in sync again.
   assert.deepEqual(leadership(cluster), [{ leader: 3, isr: [3, 1], leaderEpoch: 1 }])
+})
+
+test('a controller that stood still takes nobody for dead because of it', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  cluster.nowMs += 60_000
+  cluster.check()
+  assert.equal(cluster.image.broker(2)?.fenced, false)
+  cluster.pass(2900)
+  assert.equal(cluster.image.broker(2)?.fenced, false)
+  cluster.pass(200)
+  assert.equal(cluster.image.broker(2)?.fenced, true)
+  // The broker of this very process is as alive as the controller.
+  assert.equal(cluster.image.broker(1)?.fenced, false)
 })
 
 test('a new incarnation leads nothing that it led before, until it serves', () => {

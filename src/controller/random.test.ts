@@ -57,8 +57,7 @@ function perform(cluster: ShardCluster, [kind, a, b]: Step): void {
       cluster.beat(brokerId, { wantFence: a % 5 === 0, wantShutDown: a % 7 === 0 })
       return
     case 6:
-      cluster.nowMs += a * 200
-      cluster.expire()
+      cluster.pass(a * 200)
       return
     default:
       cluster.ask(ElectLeaders, { electionType: a % 2, topicPartitions: null, timeoutMs: 1 })

@@ -123,10 +123,14 @@ export class ControllerShard {
     }
   }
 
-  /** The records that fence one broker that has been silent too long, or none. To be asked again after they are applied. */
+  /**
+   * The records that fence one broker that has been silent too long, or none. To be asked again after they are applied.
+   * This process's own broker is never silent: it lives and dies with the controller.
+   */
   expire(nowMs: number): readonly MetadataRecord[] {
-    const context = { ...this.#options, image: this.#image }
-    const [brokerId] = this.#sessions.silent(this.#image, nowMs, sessionTimeoutMs(context))
+    const { broker: own } = this.#options
+    const timeoutMs = sessionTimeoutMs({ image: this.#image, broker: own })
+    const brokerId = this.#sessions.silent(this.#image, nowMs, timeoutMs).find((each) => each !== own.brokerId)
     const broker = brokerId === undefined ? undefined : this.#image.broker(brokerId)
     return broker === undefined ? [] : fence(this.#image, broker)
   }

@@ -54,8 +54,17 @@ export class ShardCluster {
     this.shard.apply(records, { offset: this.log.length - 1, epoch: 1, timestampMs: this.nowMs })
   }
 
+  /** Lets time pass, in which silent brokers are looked for as the driver does. */
+  pass(ms: number): void {
+    const end = this.nowMs + ms
+    while (this.nowMs < end) {
+      this.nowMs = Math.min(end, this.nowMs + 300)
+      this.check()
+    }
+  }
+
   /** Fences every broker that has been silent too long. */
-  expire(): void {
+  check(): void {
     for (let records = this.shard.expire(this.nowMs); records.length > 0; records = this.shard.expire(this.nowMs)) {
       this.#apply(records)
     }
