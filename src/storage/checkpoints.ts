@@ -130,6 +130,11 @@ export class Checkpoints {
     this.#changed.clear()
     await inParallel(changed, PARALLEL_FLUSHES, async (state) => {
       if (state.isClosed || state.failure !== null) return
+      // A snapshot of now would be of records that are about to go.
+      if (state.isTruncating) {
+        this.#changed.add(state)
+        return
+      }
       if (state.durableOffset < state.writtenOffset) state.onSyncDue?.()
       takeSnapshotIfWorthIt(state)
       await flushDerived(state)

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Random } from '../base/random.ts'
+import { isOutOfSpace } from '../env/disk.ts'
+import { verifyCrc } from '../protocol/batch/header.ts'
+import { batchesOf } from '../protocol/batch/records.ts'
 import type { Machine, Process } from '../sim/machine.ts'
 import { type Sim, simulate } from '../sim/sim.ts'
 import { LogModel, TEST_TOPIC_ID } from '../testing/log-model.ts'
 import { defaultLogConfig, type LogConfig } from './config.ts'
+import { OffsetOutOfRangeError } from './errors.ts'
 import { LogManager } from './log-manager.ts'
 import type { PartitionLog } from './partition-log.ts'
 
@@ -35,11 +39,39 @@ async function open(process: Process, config: LogConfig): Promise<{ manager: Log
   return { manager, log }
 }
 
-/** Does things until the process is killed; its promises then never settle. */
-async function work(sim: Sim, random: Random, log: PartitionLog, model: LogModel, manager: LogManager): Promise<void> {
+/** Reads here and there, beside everything else: what it gets is whole, and nothing it meets makes the log fail. */
+async function browse(sim: Sim, random: Random, log: PartitionLog): Promise<void> {
   for (;;) {
-    const what = random.below(20)
-    if (what < 12) {
+    await sim.runFor(random.below(5))
+    const offset = random.between(log.logStartOffset, Math.max(log.logStartOffset, log.endOffset))
+    try {
+      const limits = { maxBytes: random.below(2000), limitOffset: log.endOffset, atLeastOneBatch: true }
+      const { buffers, endOffset } = await log.read(offset, limits)
+      for (const buffer of buffers) for (const at of batchesOf(buffer)) assert.ok(verifyCrc(buffer, at))
+      assert.ok(endOffset >= offset)
+      if (random.chance(0.2)) await log.findByTimestamp(1_000_000 + offset * 10)
+    } catch (error) {
+      if (!(error instanceof OffsetOutOfRangeError)) throw error
+    }
+  }
+}
+
+/** Does things until the process is killed; its promises then never settle. */
+async function work(
+  sim: Sim,
+  machine: Machine,
+  log: PartitionLog,
+  model: LogModel,
+  manager: LogManager,
+): Promise<void> {
+  const random = sim.streams.workload
+  for (;;) {
+    const what = random.below(21)
+    if (!log.isWritable) {
+      if (random.chance(0.3)) machine.leaveRoom(Number.POSITIVE_INFINITY)
+      await sim.runFor(random.below(2000))
+    } else if (what === 20) machine.leaveRoom(random.below(4000))
+    else if (what < 12) {
       for (let i = random.between(1, 4); i > 0; i--) {
         const batch = model.nextBatch()
         log.appendAsLeader(batch, { leaderEpoch: 1, wallMs: 1_000_000 })
@@ -53,15 +85,26 @@ async function work(sim: Sim, random: Random, log: PartitionLog, model: LogModel
     else if (what < 19 && log.endOffset > log.logStartOffset) {
       const offset = random.between(Math.max(log.logStartOffset, log.endOffset - 30), log.endOffset)
       model.beginTruncation(log, offset)
-      await log.truncateTo(offset)
+      try {
+        await log.truncateTo(offset)
+      } catch (error) {
+        if (!isOutOfSpace(error)) throw error
+        model.truncatingTo = null
+        continue
+      }
       model.cutTo(offset)
       assert.equal(log.endOffset, model.endOffset)
     } else {
       const offset = random.between(log.logStartOffset, log.durableOffset)
       model.startOffsetMax = Math.max(model.startOffsetMax, offset)
-      await log.advanceStartOffset(offset)
+      try {
+        await log.advanceStartOffset(offset)
+      } catch (error) {
+        if (!isOutOfSpace(error)) throw error
+        continue
+      }
       model.startOffset = Math.max(model.startOffset, offset)
-      assert.equal(log.logStartOffset, model.startOffset)
+      assert.ok(log.logStartOffset >= model.startOffset)
     }
   }
 }
@@ -96,12 +139,15 @@ async function cycles(sim: Sim, count: number, options: { destroys: boolean }): 
     await model.compare(log)
     await model.compareDerived(log)
     let failure: unknown = null
-    void work(sim, random, log, model, manager).catch((error) => {
-      if (process.actor.alive) failure = error
-    })
+    const onFailure = (error: unknown) => {
+      if (process.actor.alive) failure ??= error
+    }
+    void work(sim, machine, log, model, manager).catch(onFailure)
+    void browse(sim, random.fork(), log).catch(onFailure)
     await sim.runFor(random.pick([1, 20, 100, 300]))
     if (failure !== null) throw failure
     model.crash(log)
+    machine.leaveRoom(Number.POSITIVE_INFINITY)
     const end = random.below(4)
     if (end === 0) machine.kill(process)
     else machine.losePower(random.pick(['any', 'all', 'none']))

@@ -150,6 +150,7 @@ function noteOf(state: LogState): LogNote {
     firstTimestampMs: active.firstTimestampMs,
     newest: active.newest ?? NO_TIME,
     abortedCount: active.aborted?.length ?? 0,
+    abortedBefore: state.segments.at(-2)?.aborted?.length ?? -1,
     epochs: epochs.entries,
   }
 }

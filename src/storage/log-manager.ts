@@ -88,6 +88,7 @@ export class LogManager {
   readonly #busy = new Set<string>()
   /** Found and not looked at: after an unclean stop such a log may still end in torn bytes. */
   readonly #untouched: Set<string>
+  #onReadOnlyChange: ((isReadOnly: boolean) => void) | null = null
   #isClosed = false
 
   private constructor(env: Env, options: Required<LogManagerOptions>, opened: OpenedFolder) {
@@ -116,6 +117,10 @@ export class LogManager {
       syncFolder: () => this.#syncFolder.call(),
       removeLater: (path, delayMs) => this.#remover.removeFile(path, delayMs),
       randomBelow: (limit) => env.randomBytes(4).readUInt32BE(0) % (limit + 1),
+    }
+    this.#context.space.onChange = (isFull) => {
+      if (isFull) this.#remover.hurry()
+      this.#onReadOnlyChange?.(isFull)
     }
     for (const name of opened.deleted) this.#remover.removeTree(`${folder}/${name}`)
     this.#checkpoints.start(options.checkpointIntervalMs)
@@ -163,7 +168,7 @@ export class LogManager {
 
   /** Hears when the folder becomes read-only and when it takes records again. */
   onReadOnlyChange(listener: (isReadOnly: boolean) => void): void {
-    this.#context.space.onChange = listener
+    this.#onReadOnlyChange = listener
   }
 
   /** Open descriptors, bytes of recent batches and of indexes in memory. */

@@ -1,5 +1,4 @@
 import { assert } from '../base/assert.ts'
-import { DiskError } from '../env/disk.ts'
 import {
   BATCH_HEADER_BYTES,
   baseOffset as baseOffsetOf,
@@ -28,7 +27,7 @@ interface Chunk {
 /**
  * Reads batches that are in files only. Whatever leaves has passed its CRC; a batch that does not is damage of this
  * replica and rejects with `CorruptLogError`. Rejects with `OffsetOutOfRangeError` when the offset has been deleted or
- * truncated meanwhile.
+ * truncated meanwhile. The caller repeats when `generation` has changed under an error.
  */
 export async function readFromFiles(state: LogState, offset: number, limits: ReadLimits): Promise<ReadResult> {
   for (let from = offset; ; ) {
@@ -38,12 +37,9 @@ export async function readFromFiles(state: LogState, offset: number, limits: Rea
     const segment = state.segments[index]
     if (segment === undefined) throw new OffsetOutOfRangeError(offset, state.logStartOffset, state.endOffset)
     const { generation } = state
-    const chunk = await readSegment(state, segment, from, limits).catch((error) => {
-      // What the log looked like has changed under the read: look again.
-      if (state.generation !== generation && isStale(error)) return null
-      throw error
-    })
-    if (state.generation !== generation || chunk === null) continue
+    const chunk = await readSegment(state, segment, from, limits)
+    // Segments were cut or deleted meanwhile: what was read may be from another life of the log.
+    if (state.generation !== generation) continue
     if (chunk !== 'none') {
       const { result, endPosition } = chunk
       if (result.bytes > 0) state.noteCursor({ offset: result.endOffset, segment, position: endPosition }, offset)
@@ -57,10 +53,6 @@ export async function readFromFiles(state: LogState, offset: number, limits: Rea
 function checkRange(state: LogState, offset: number): void {
   if (offset >= state.logStartOffset && offset <= state.endOffset) return
   throw new OffsetOutOfRangeError(offset, state.logStartOffset, state.endOffset)
-}
-
-function isStale(error: unknown): boolean {
-  return error instanceof CorruptLogError || (error instanceof DiskError && error.code === 'ENOENT')
 }
 
 /** `none`: the segment ends before the offset. */

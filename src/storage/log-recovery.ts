@@ -14,6 +14,7 @@ import { readFileIfThere, removeIfThere } from './files.ts'
 import { decodeEpochs, LeaderEpochs } from './leader-epochs.ts'
 import type { LogState } from './log-state.ts'
 import { decodeSnapshot, type LogNote, type Snapshot } from './producer-snapshot.ts'
+import type { ProducerStates } from './producer-states.ts'
 import { hasBatchBehind, scanBatches } from './scan.ts'
 import type { Segment } from './segment.ts'
 import { startPositionFor } from './segment-index.ts'
@@ -106,7 +107,7 @@ async function isAsCheckpointed(state: LogState, snapshots: readonly number[], i
 }
 
 /** The note is of this partition of this topic, and not of another that was put here. */
-function fits(state: LogState, note: LogNote): boolean {
+export function fits(state: LogState, note: LogNote): boolean {
   return note.topicId === state.topicId && note.partition === state.topicPartition.partition
 }
 
@@ -250,7 +251,7 @@ async function chooseStart(state: LogState, snapshots: readonly number[], end: n
   return { segmentIndex: 0, position: 0, offset: 0 }
 }
 
-async function readSnapshot(state: LogState, offset: number): Promise<Snapshot | null> {
+export async function readSnapshot(state: LogState, offset: number): Promise<Snapshot | null> {
   const content = await readFileIfThere(
     state.context.env.disk,
     `${state.directory}/${segmentFileName(offset, 'snapshot')}`,
@@ -378,12 +379,45 @@ async function replaySegment(
 export function takeIn(state: LogState, segment: Segment, buffer: Buffer, at: number, nowMs: number): void {
   const epoch = partitionLeaderEpoch(buffer, at)
   if (epoch >= 0 && state.epochs.assign(epoch, baseOffsetOf(buffer, at))) state.areEpochsDirty = true
-  const completed = state.producers.apply(buffer, at, nowMs)
-  if (completed === null || !completed.isAborted) return
+  const aborted = abortedBy(state.producers, buffer, at, nowMs)
+  if (aborted !== null) segment.noteAborted(aborted)
+}
+
+/** Takes the batch into `producers` and returns the transaction that it aborts, if it does. */
+export function abortedBy(
+  producers: ProducerStates,
+  buffer: Buffer,
+  at: number,
+  nowMs: number,
+): AbortedTransaction | null {
+  const completed = producers.apply(buffer, at, nowMs)
+  if (completed === null || !completed.isAborted) return null
   const { producerId, firstOffset, lastOffset } = completed
   // Of the transactions that are still open; when there is none, everything up to the marker is decided.
-  const lastStableOffset = state.producers.firstOpenOffset ?? lastOffset + 1
-  segment.noteAborted({ producerId, firstOffset, lastOffset, lastStableOffset })
+  return { producerId, firstOffset, lastOffset, lastStableOffset: producers.firstOpenOffset ?? lastOffset + 1 }
+}
+
+/** Visits every batch of a closed segment. */
+export async function walkSegment(
+  state: LogState,
+  segment: Segment,
+  onBatch: (buffer: Buffer, at: number) => void,
+): Promise<void> {
+  const path = state.path(segment, 'log')
+  const lease = await state.context.files.acquire(path, 'read')
+  try {
+    const end = await scanBatches(lease.file, {
+      from: 0,
+      to: segment.writtenBytes,
+      nextOffset: segment.baseOffset,
+      limitOffset: Number.MAX_SAFE_INTEGER,
+      verifyFrom: Number.MAX_SAFE_INTEGER,
+      onBatch,
+    })
+    if (end.damage !== null) throw new CorruptLogError(path, end.position, end.damage)
+  } finally {
+    lease.release()
+  }
 }
 
 async function removeSnapshots(state: LogState, offsets: readonly number[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { isOutOfSpace } from '../env/disk.ts'
 import { NO_TIME } from './index-format.ts'
 import type { LogState } from './log-state.ts'
 import type { Segment } from './segment.ts'
@@ -14,8 +15,21 @@ export interface RetentionInput {
 export async function advanceStartOffset(state: LogState, offset: number): Promise<void> {
   if (offset <= state.logStartOffset) return
   moveStart(state, offset)
-  await state.context.checkpointStartOffsets()
+  const isDurable = await checkpointIfRoom(state)
   await deleteBelowStart(state)
+  // Now there may be room.
+  if (!isDurable) await state.context.checkpointStartOffsets()
+}
+
+/** A full disk must not keep anything from being deleted. The files go oldest first, so a crash leaves no gap all the same. */
+async function checkpointIfRoom(state: LogState): Promise<boolean> {
+  try {
+    await state.context.checkpointStartOffsets()
+    return true
+  } catch (error) {
+    if (!isOutOfSpace(error)) throw error
+    return false
+  }
 }
 
 function moveStart(state: LogState, offset: number): void {
@@ -41,7 +55,7 @@ export async function applyRetention(state: LogState, input: RetentionInput, rol
     const start = (state.segments[count] as Segment).baseOffset
     if (start > state.logStartOffset) {
       moveStart(state, start)
-      await state.context.checkpointStartOffsets()
+      await checkpointIfRoom(state)
     }
   }
   await deleteBelowStart(state)
@@ -106,5 +120,6 @@ async function deleteBelowStart(state: LogState): Promise<void> {
   state.unsyncedIndexes = state.unsyncedIndexes.filter((segment) => !gone.includes(segment))
   assert(state.segments.length > 0, 'a log keeps its active segment')
   state.changeGeneration()
-  await removeSegments(state, gone, { delayMs: state.config.fileDeleteDelayMs, newestFirst: false })
+  const delayMs = state.context.space.reason === null ? state.config.fileDeleteDelayMs : 0
+  await removeSegments(state, gone, { delayMs, newestFirst: false })
 }

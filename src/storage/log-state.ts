@@ -55,6 +55,8 @@ export class LogState {
   isClosed = false
   /** Offsets and files are being rearranged: an append now would be a bug of the owner. */
   isTruncating = false
+  /** The truncation under way has not changed anything yet. */
+  isUntouched = true
   /** Names were created or removed in the directory since its last sync. */
   isDirectoryDirty = false
   /** `partition.metadata` and the directory's own name are durable. Not before the first sync of a new log, or after a crash. */

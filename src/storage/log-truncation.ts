@@ -18,9 +18,8 @@ export async function truncateTo(state: LogState, writer: LogWriter, offset: num
     await truncateFully(state, writer, offset)
     return
   }
-  await writer.pause()
-  await state.derivedFlush
-  dropPending(state)
+  const holder = state.segments[state.segmentIndexOf(offset)]
+  await begin(state, writer, holder?.baseOffset ?? 0)
   if (offset >= state.tail.startOffset) {
     const before = state.tail.retainedBytes
     state.endOffset = state.tail.cutTo(offset)
@@ -36,6 +35,7 @@ export async function truncateTo(state: LogState, writer: LogWriter, offset: num
     writer.unpause()
     await writer.flush()
     await writer.pause()
+    await state.derivedFlush
   }
   const index = Math.max(state.segmentIndexOf(Math.min(offset, state.endOffset)), 0)
   const cut = await findCut(state, state.segments[index] as Segment, offset)
@@ -44,7 +44,6 @@ export async function truncateTo(state: LogState, writer: LogWriter, offset: num
     await truncateFully(state, writer, offset)
     return
   }
-  await lowerRecoveryPoint(state, cut.endOffset)
   writer.releaseFiles(state.segments.slice(index))
   await cutFiles(state, index, cut.position)
   state.changeGeneration()
@@ -55,10 +54,7 @@ export async function truncateTo(state: LogState, writer: LogWriter, offset: num
 
 /** Drops everything; the log goes on empty at `offset`. */
 export async function truncateFully(state: LogState, writer: LogWriter, offset: number): Promise<void> {
-  await writer.pause()
-  await state.derivedFlush
-  dropPending(state)
-  await lowerRecoveryPoint(state, 0)
+  await begin(state, writer, 0)
   writer.releaseFiles(state.segments)
   const gone = state.segments
   state.unsyncedIndexes = []
@@ -84,7 +80,21 @@ function finish(state: LogState, writer: LogWriter): void {
   writer.unpause()
 }
 
-function dropPending(state: LogState): void {
+/**
+ * Nothing is under way afterwards, and the checkpoint says that at most what lies before `recoveryPoint` is durable. It is
+ * the base of the segment that will be cut, which the log never ends before.
+ */
+async function begin(state: LogState, writer: LogWriter, recoveryPoint: number): Promise<void> {
+  await writer.pause()
+  await state.derivedFlush
+  state.recoveryPointMax = Math.min(state.recoveryPointMax, recoveryPoint)
+  try {
+    if (state.durableOffset > recoveryPoint) await state.context.checkpointRecoveryPoints()
+  } catch (error) {
+    if (state.isUntouched) finish(state, writer)
+    throw error
+  }
+  state.isUntouched = false
   state.pendingSnapshots = []
   state.snapshotOffset = -1
 }
@@ -99,11 +109,6 @@ async function dropUnwritten(state: LogState, writer: LogWriter): Promise<void> 
   state.unsyncedIndexes = state.unsyncedIndexes.filter((segment) => segment !== state.active && !gone.includes(segment))
   await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
   await state.context.env.disk.syncDirectory(state.directory)
-}
-
-async function lowerRecoveryPoint(state: LogState, offset: number): Promise<void> {
-  state.recoveryPointMax = offset
-  if (state.durableOffset > offset) await state.context.checkpointRecoveryPoints()
 }
 
 /** Cuts the segment at `index` to `position`; those behind it go. */

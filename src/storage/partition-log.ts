@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts'
 import { MalformedError } from '../base/bytes.ts'
+import { DiskError, isOutOfSpace } from '../env/disk.ts'
 import type { TopicId, TopicPartition } from '../model/ids.ts'
 import {
   baseOffset as baseOffsetOf,
@@ -243,16 +244,28 @@ export class PartitionLog {
     if (offset >= state.tail.startOffset || offset >= limits.limitOffset) {
       return offset >= limits.limitOffset ? emptyRead(offset) : state.tail.read(offset, limits)
     }
-    return this.#watch(readFromFiles(state, offset, limits))
+    return this.#watch(() => readFromFiles(state, offset, limits))
   }
 
-  /** Damage that a reader meets is damage of the replica (reliability S3). */
-  async #watch<T>(reading: Promise<T>): Promise<T> {
-    try {
-      return await reading
-    } catch (error) {
-      if (error instanceof CorruptLogError) this.#state.fail(error)
-      throw error
+  /**
+   * Damage that a reader meets is damage of the replica (reliability S3). When segments were cut or deleted under the
+   * reader, what it met means nothing, and it looks again.
+   */
+  async #watch<T>(look: () => Promise<T>): Promise<T> {
+    const state = this.#state
+    for (;;) {
+      const { generation } = state
+      try {
+        return await look()
+      } catch (error) {
+        const isStale = state.generation !== generation || state.isTruncating
+        if (isStale && isMissingOrDamaged(error)) {
+          await state.exclusively(() => Promise.resolve())
+          continue
+        }
+        if (error instanceof CorruptLogError) state.fail(error)
+        throw error
+      }
     }
   }
 
@@ -261,12 +274,12 @@ export class PartitionLog {
     timestampMs: number,
     { limitOffset }: { limitOffset?: number } = {},
   ): Promise<TimestampedOffset | null> {
-    return this.#watch(findByTimestamp(this.#state, timestampMs, limitOffset ?? this.#state.endOffset))
+    return this.#watch(() => findByTimestamp(this.#state, timestampMs, limitOffset ?? this.#state.endOffset))
   }
 
   /** The first record with the largest timestamp, or null. */
   maxTimestamp(): Promise<TimestampedOffset | null> {
-    return this.#watch(findMaxTimestamp(this.#state))
+    return this.#watch(() => findMaxTimestamp(this.#state))
   }
 
   /** This node leads from `endOffset` on, with this epoch. */
@@ -286,7 +299,7 @@ export class PartitionLog {
 
   /** Aborted transactions that a reader of [from, to) must know of, by their first offset. */
   abortedTransactions(from: number, to: number): Promise<AbortedTransaction[]> {
-    return this.#watch(abortedBetween(this.#state, from, to))
+    return this.#watch(() => abortedBetween(this.#state, from, to))
   }
 
   /** DeleteRecords: nothing before `offset` is read any more. Durable when it resolves; files go when they can. */
@@ -301,7 +314,7 @@ export class PartitionLog {
     state.producers.forgetEnded(input.highWatermark)
     state.producers.expire(input.wallMs, state.config.producerIdExpirationMs)
     const mayRoll = () => this.#roll(state.endOffset)
-    return this.#watch(state.exclusively(() => applyRetention(state, input, mayRoll)))
+    return this.#watch(() => state.exclusively(() => applyRetention(state, input, mayRoll)))
   }
 
   /**
@@ -317,16 +330,18 @@ export class PartitionLog {
     return this.#rearrange(() => truncateFully(this.#state, this.#writer, offset))
   }
 
-  /** An error half way leaves a log that nobody may use in this process: the next start sorts it out. */
+  /** No room for the checkpoint, before anything was done: to be tried again. An error half way leaves a log that nobody may use in this process: the next start sorts it out. */
   async #rearrange(action: () => Promise<void>): Promise<void> {
     const state = this.#state
     await state.exclusively(async () => {
       if (state.failure !== null) throw state.failure
       state.isTruncating = true
+      state.isUntouched = true
       try {
         await action()
       } catch (error) {
-        state.fail(error as Error)
+        const isUntouched = state.isUntouched && isOutOfSpace(error)
+        if (!isUntouched) state.fail(error as Error)
         throw error
       } finally {
         state.isTruncating = false
@@ -387,6 +402,10 @@ export class PartitionLog {
       `written=${writtenOffset} end=${endOffset} segments=${segments.length} bytes=${bytes} epoch=${this.epochs.latest}`
     )
   }
+}
+
+function isMissingOrDamaged(error: unknown): boolean {
+  return error instanceof CorruptLogError || (error instanceof DiskError && error.code === 'ENOENT')
 }
 
 function emptyRead(offset: number): ReadResult {

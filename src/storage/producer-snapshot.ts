@@ -35,6 +35,8 @@ export interface LogNote {
   readonly newest: TimeEntry
   /** Aborted transactions whose marker lies in this segment, before the offset. */
   readonly abortedCount: number
+  /** Of the segment before: how many its `.txnindex` must hold. -1: not known. */
+  readonly abortedBefore: number
   readonly epochs: readonly EpochEntry[]
 }
 
@@ -83,6 +85,7 @@ function writeNote(writer: ByteWriter, note: LogNote): void {
   writer.int64(note.newest.timestampMs)
   writer.int64(note.newest.offset)
   writer.int32(note.abortedCount)
+  writer.int32(note.abortedBefore)
   writer.int32(note.epochs.length)
   for (const { epoch, startOffset } of note.epochs) {
     writer.int32(epoch)
@@ -98,6 +101,7 @@ function readNote(reader: ByteReader): LogNote {
   const timestampMs = reader.int64()
   const newest = { timestampMs: reader.int64(), offset: reader.int64() }
   const abortedCount = reader.int32()
+  const abortedBefore = reader.int32()
   const count = reader.int32()
   if (count < 0 || count * EPOCH_BYTES > reader.remaining) throw new MalformedError(`note of ${count} epochs`)
   const epochs: EpochEntry[] = []
@@ -113,6 +117,7 @@ function readNote(reader: ByteReader): LogNote {
     firstTimestampMs,
     newest,
     abortedCount,
+    abortedBefore,
     epochs,
   }
 }

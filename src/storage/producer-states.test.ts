@@ -148,6 +148,7 @@ const note: LogNote = {
   firstTimestampMs: null,
   newest: NO_TIME,
   abortedCount: 0,
+  abortedBefore: -1,
   epochs: [{ epoch: 1, startOffset: 0 }],
 }
 

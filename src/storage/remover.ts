@@ -31,6 +31,12 @@ export class Remover {
     this.#add({ path, isTree: true, dueMs: this.#env.clock.monotonicMs() })
   }
 
+  /** What waits for its time goes now: the disk is full. */
+  hurry(): void {
+    this.#waiting = this.#waiting.map((removal) => ({ ...removal, dueMs: 0 }))
+    this.#schedule()
+  }
+
   #add(removal: Removal): void {
     this.#waiting.push(removal)
     this.#schedule()

@@ -38,27 +38,41 @@ export async function findByTimestamp(
 
 /** The first record with the largest timestamp of the log, or null when it is empty or has no timestamps. */
 export async function findMaxTimestamp(state: LogState): Promise<TimestampedOffset | null> {
-  let best: { timestampMs: number; index: number } | null = null
-  for (let i = 0; i < state.segments.length; i++) {
-    const { timestampMs } = await newestOf(state, state.segments[i] as Segment)
-    if (timestampMs >= 0 && (best === null || timestampMs > best.timestampMs)) best = { timestampMs, index: i }
+  let largest = -1
+  for (const segment of [...state.segments]) {
+    const isWhole = segment.baseOffset >= state.logStartOffset
+    largest = Math.max(
+      largest,
+      isWhole ? (await newestOf(state, segment)).timestampMs : await newestFromStart(state, segment),
+    )
   }
-  return best === null ? null : findByTimestamp(state, best.timestampMs, state.endOffset)
+  return largest < 0 ? null : findByTimestamp(state, largest, state.endOffset)
 }
 
-/** Whether batches can be left out follows from their largest timestamp, which `accepts` is asked about first. */
+/** Of the segment that holds the log's start: what lies before it does not count. */
+async function newestFromStart(state: LogState, segment: Segment): Promise<number> {
+  const to = state.segmentLimit(state.segments.indexOf(segment))
+  let largest = -1
+  await firstRecord(state, { from: state.logStartOffset, to }, (timestampMs, isRecord) => {
+    if (isRecord) largest = Math.max(largest, timestampMs)
+    return !isRecord && timestampMs > largest
+  })
+  return largest
+}
+
+/** Whether a batch can be left out follows from its largest timestamp, which `accepts` is asked about first. */
 async function firstRecord(
   state: LogState,
   { from, to }: { from: number; to: number },
-  accepts: (timestampMs: number) => boolean,
+  accepts: (timestampMs: number, isRecord: boolean) => boolean,
 ): Promise<TimestampedOffset | null> {
   for (let offset = from; offset < to; ) {
     const result = await read(state, offset, to)
     for (const buffer of result.buffers) {
       for (let at = 0; at < buffer.length; at += batchBytes(buffer, at)) {
-        if (!accepts(maxTimestamp(buffer, at))) continue
+        if (!accepts(maxTimestamp(buffer, at), false)) continue
         for (const record of recordsOf(buffer, at)) {
-          if (record.offset < state.logStartOffset || !accepts(record.timestampMs)) continue
+          if (record.offset < state.logStartOffset || !accepts(record.timestampMs, true)) continue
           const leaderEpoch = partitionLeaderEpoch(buffer, at)
           return { offset: record.offset, timestampMs: record.timestampMs, leaderEpoch }
         }
