@@ -1,8 +1,9 @@
 import { readFileIfThere } from './files.ts'
-import { abortedBy, fits, readSnapshot, walkSegment } from './log-recovery.ts'
+import { fits, readSnapshot } from './derive.ts'
 import type { LogState } from './log-state.ts'
 import { ProducerStates } from './producer-states.ts'
 import type { Segment } from './segment.ts'
+import { abortedBy, walkSegment } from './take-in.ts'
 import { type AbortedTransaction, decodeAborted } from './txn-index.ts'
 
 /**

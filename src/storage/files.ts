@@ -78,5 +78,6 @@ export async function renameIfThere(disk: Disk, from: string, to: string): Promi
 
 export function directoryOf(path: string): string {
   const slash = path.lastIndexOf('/')
-  return slash <= 0 ? '/' : path.slice(0, slash)
+  if (slash < 0) return '.'
+  return slash === 0 ? '/' : path.slice(0, slash)
 }

@@ -2,25 +2,19 @@ import { assert } from '../base/assert.ts'
 import type { DiskLock } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
-import { Checkpoints } from './checkpoints.ts'
-import { readCleanShutdown, removeCleanShutdown, writeCleanShutdown } from './clean-shutdown.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import { writeCleanShutdown } from './clean-shutdown.ts'
 import { defaultLogConfig, type LogConfig } from './config.ts'
 import type { StorageContext } from './context.ts'
+import { type FolderOwner, type OpenedFolder, openFolder } from './data-folder.ts'
 import { DataFolderError, TopicIdMismatchError } from './errors.ts'
-import {
-  deletedDirectoryName,
-  FOLDER_LOCK,
-  isDeletedDirectory,
-  parsePartitionDirectory,
-  strayDirectoryName,
-} from './file-names.ts'
+import { deletedDirectoryName, FOLDER_LOCK, strayDirectoryName } from './file-names.ts'
 import { makeDurableDirectory } from './files.ts'
-import { directoryOf } from './files.ts'
 import { GroupedCall } from './grouped-call.ts'
 import { IndexCache } from './index-cache.ts'
 import { recoverLog } from './log-recovery.ts'
 import { LogState } from './log-state.ts'
-import { type MetaProperties, readMetaProperties, writeMetaProperties } from './meta-properties.ts'
+import type { MetaProperties } from './meta-properties.ts'
 import { OpenFiles } from './open-files.ts'
 import { inParallel } from './parallel.ts'
 import { PartitionLog } from './partition-log.ts'
@@ -30,11 +24,7 @@ import { RetentionClock } from './retention-clock.ts'
 import { SpaceGuard } from './space-guard.ts'
 import { TailBudget } from './tail-budget.ts'
 
-export interface LogManagerOptions {
-  readonly folder: string
-  readonly nodeId: number
-  /** Null: whatever the folder says; an empty folder is refused then. */
-  readonly clusterId: string | null
+export interface LogManagerOptions extends FolderOwner {
   /** Descriptors kept open for logs. */
   readonly openFilesMax?: number
   readonly indexCacheBytesMax?: number
@@ -351,51 +341,4 @@ export class LogManager {
       await this.#lock.unlock()
     }
   }
-}
-
-interface OpenedFolder {
-  readonly lock: DiskLock
-  readonly meta: MetaProperties
-  readonly found: readonly TopicPartition[]
-  /** Directories whose removal a stop has cut short. */
-  readonly deleted: readonly string[]
-  readonly previousBrokerEpoch: number | null
-  readonly checkpoints: Checkpoints
-}
-
-async function openFolder(env: Env, options: Required<LogManagerOptions>, lock: DiskLock): Promise<OpenedFolder> {
-  const { folder } = options
-  // After a kill, names may be there that no sync has covered yet; what is built on them must not go with the power.
-  await env.disk.syncDirectory(folder)
-  await env.disk.syncDirectory(directoryOf(folder))
-  const meta = await settleMeta(env, options)
-  const names = await env.disk.list(folder)
-  const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
-  const clean = await readCleanShutdown(env.disk, folder)
-  const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null })
-  // From now on a missing file means that it was lost.
-  if (found.length === 0) await checkpoints.writeEmpty()
-  // Before anything is appended: the next stop may be a crash.
-  if (clean !== null) await removeCleanShutdown(env.disk, folder)
-  const deleted = names.filter(isDeletedDirectory)
-  return { lock, meta, found, deleted, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }
-}
-
-async function settleMeta(env: Env, { folder, clusterId, nodeId }: LogManagerOptions): Promise<MetaProperties> {
-  const found = await readMetaProperties(env.disk, folder)
-  if (found !== null && clusterId !== null && found.clusterId !== clusterId) {
-    const message = `${folder} belongs to cluster ${found.clusterId}, this node to cluster ${clusterId}`
-    throw new DataFolderError('other-cluster', message)
-  }
-  if (found !== null && found.nodeId !== nodeId) {
-    throw new DataFolderError('other-node', `${folder} belongs to node ${found.nodeId}, this is node ${nodeId}`)
-  }
-  if (found !== null && found.directoryId !== '') return found
-  if (found === null && clusterId === null) {
-    throw new DataFolderError('unreadable', `${folder} belongs to no cluster yet, and none was named`)
-  }
-  const directoryId = env.randomBytes(16).toString('base64url')
-  const meta = { clusterId: found?.clusterId ?? (clusterId as string), nodeId, directoryId }
-  await writeMetaProperties(env.disk, folder, meta)
-  return meta
 }

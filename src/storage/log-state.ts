@@ -173,6 +173,11 @@ export class LogState {
     return this.segments[index + 1]?.baseOffset ?? this.endOffset
   }
 
+  /** No batch of the segment's file may end at or beyond this. */
+  limitOf(segment: Segment): number {
+    return this.segments[this.segments.indexOf(segment) + 1]?.baseOffset ?? Number.MAX_SAFE_INTEGER
+  }
+
   newSegment(baseOffset: number): Segment {
     const segment = new Segment(baseOffset, this.context.env.clock.wallMs())
     segment.jitterMs = this.config.segmentJitterMs > 0 ? this.context.randomBelow(this.config.segmentJitterMs) : 0

@@ -1,6 +1,6 @@
 import { baseOffset as baseOffsetOf, lastOffset } from '../protocol/batch/header.ts'
 import { CorruptLogError } from './errors.ts'
-import { beginAt, deriveAgain } from './log-recovery.ts'
+import { beginAt, deriveAgain } from './derive.ts'
 import type { LogState } from './log-state.ts'
 import type { LogWriter } from './log-writer.ts'
 import { scanBatches } from './scan.ts'

@@ -1,24 +1,14 @@
 import { assert } from '../base/assert.ts'
-import { MalformedError } from '../base/bytes.ts'
 import { DiskError, isOutOfSpace } from '../env/disk.ts'
 import type { TopicId, TopicPartition } from '../model/ids.ts'
-import {
-  baseOffset as baseOffsetOf,
-  checkBatchBounds,
-  lastOffset as lastOffsetOf,
-  lastOffsetDelta,
-  NO_TIMESTAMP,
-  stampBatch,
-  stampMaxTimestamp,
-  verifyCrc,
-} from '../protocol/batch/header.ts'
+import { NO_TIMESTAMP } from '../protocol/batch/header.ts'
 import { abortedBetween } from './aborted-lookup.ts'
 import type { LogConfig } from './config.ts'
 import { flushDerived, takeSnapshot } from './derived-files.ts'
-import { CorruptLogError, LogNotWritableError, OffsetOutOfRangeError } from './errors.ts'
+import { CorruptLogError, OffsetOutOfRangeError } from './errors.ts'
+import { type AppendResult, LogAppender } from './log-appender.ts'
 import type { LeaderEpochs } from './leader-epochs.ts'
 import { readFromFiles } from './log-reader.ts'
-import { takeIn } from './log-recovery.ts'
 import { advanceStartOffset, applyRetention, type RetentionInput } from './log-retention.ts'
 import type { AppendRefusal, LogState } from './log-state.ts'
 import { truncateFully, truncateTo } from './log-truncation.ts'
@@ -36,17 +26,7 @@ export interface LogListener {
   failed(log: PartitionLog, error: Error): void
 }
 
-export interface AppendResult {
-  readonly baseOffset: number
-  readonly lastOffset: number
-  /** -1 unless the topic's timestamps are those of the append. */
-  readonly logAppendTimeMs: number
-}
-
 export type ProducerCheck = { readonly kind: 'append' } | ({ readonly kind: 'duplicate' } & AppendResult) | Refusal
-
-/** Waiting snapshots above which they are written before the next checkpoint. */
-const PENDING_SNAPSHOTS_MAX = 8
 
 /**
  * One replica of one partition on this node. Opened by `LogManager`, closed by it. Appends are synchronous; see the
@@ -55,6 +35,7 @@ const PENDING_SNAPSHOTS_MAX = 8
 export class PartitionLog {
   readonly #state: LogState
   readonly #writer: LogWriter
+  readonly #appender: LogAppender
   /** Set by the owner; hears of progress from later events only, never from within its own call. */
   listener: LogListener | null = null
 
@@ -62,6 +43,7 @@ export class PartitionLog {
   constructor(state: LogState) {
     this.#state = state
     this.#writer = new LogWriter(state, () => this.listener?.progressed(this))
+    this.#appender = new LogAppender(state, () => this.#writer.kick())
     state.onSyncDue = () => this.#writer.syncSoon()
     state.onFailed = (error) => {
       this.#writer.failed(error)
@@ -141,17 +123,8 @@ export class PartitionLog {
    * Appends one validated batch: stamps offset and epoch (and, by the topic's config, the time) into it, and takes it
    * over; the caller must not change it any more. Throws `LogNotWritableError` while `isWritable` is false.
    */
-  appendAsLeader(batch: Buffer, { leaderEpoch, wallMs }: { leaderEpoch: number; wallMs: number }): AppendResult {
-    this.#checkWritable()
-    const state = this.#state
-    const baseOffset = state.endOffset
-    assert(leaderEpoch >= state.epochs.latest, `append with epoch ${leaderEpoch}, the log has ${state.epochs.latest}`)
-    const isAppendTime = state.config.timestampType === 'LogAppendTime'
-    stampBatch(batch, 0, { baseOffset, leaderEpoch })
-    if (isAppendTime) stampMaxTimestamp(batch, 0, wallMs, true)
-    const lastOffset = baseOffset + lastOffsetDelta(batch, 0)
-    this.#append(batch, { baseOffset, endOffset: lastOffset + 1 }, wallMs)
-    return { baseOffset, lastOffset, logAppendTimeMs: isAppendTime ? wallMs : NO_TIMESTAMP }
+  appendAsLeader(batch: Buffer, stamp: { leaderEpoch: number; wallMs: number }): AppendResult {
+    return this.#appender.appendAsLeader(batch, stamp)
   }
 
   /**
@@ -160,62 +133,7 @@ export class PartitionLog {
    * at or beyond the end of the log.
    */
   appendAsFollower(batches: Buffer): void {
-    this.#checkWritable()
-    this.#checkBatches(batches)
-    const wallMs = this.#state.context.env.clock.wallMs()
-    for (let at = 0; at < batches.length; ) {
-      const bytes = checkBatchBounds(batches, at, batches.length)
-      const batch = batches.subarray(at, at + bytes)
-      this.#append(batch, { baseOffset: baseOffsetOf(batch, 0), endOffset: lastOffsetOf(batch, 0) + 1 }, wallMs)
-      at += bytes
-    }
-  }
-
-  #checkBatches(batches: Buffer): void {
-    let nextOffset = this.#state.endOffset
-    for (let at = 0; at < batches.length; ) {
-      const bytes = checkBatchBounds(batches, at, batches.length)
-      const [first, last] = [baseOffsetOf(batches, at), lastOffsetOf(batches, at)]
-      if (first < nextOffset || last < first) {
-        throw new MalformedError(`batch [${first}, ${last}] where ${nextOffset} was expected`)
-      }
-      if (!verifyCrc(batches, at)) throw new MalformedError(`batch at offset ${first} with a wrong CRC`)
-      nextOffset = last + 1
-      at += bytes
-    }
-  }
-
-  #checkWritable(): void {
-    const { refusal, isTruncating } = this.#state
-    assert(!isTruncating, 'append to a log that is being truncated')
-    if (refusal !== null) throw new LogNotWritableError(refusal.message)
-  }
-
-  #append(batch: Buffer, range: { baseOffset: number; endOffset: number }, wallMs: number): void {
-    const state = this.#state
-    let segment = state.active
-    if (segment.mustRollFor(batch, 0, range.endOffset - 1, state.config, wallMs)) segment = this.#roll(range.baseOffset)
-    const position = segment.append(batch, 0, batch.length, state.config.indexIntervalBytes)
-    takeIn(state, segment, batch, 0, wallMs)
-    state.endOffset = range.endOffset
-    state.appendedBytes += batch.length
-    const grown = state.tail.push(batch, range, segment, position)
-    state.context.tails.grew(state.tail, grown)
-    this.#writer.kick()
-  }
-
-  /** Begins a new segment at `baseOffset`. */
-  #roll(baseOffset: number): Segment {
-    const state = this.#state
-    state.active.noteTime()
-    state.unsyncedIndexes = [...state.unsyncedIndexes, state.active]
-    const segment = state.newSegment(baseOffset)
-    state.segments.push(segment)
-    // A follower's log may have a hole here.
-    state.endOffset = baseOffset
-    takeSnapshot(state)
-    if (state.pendingSnapshots.length > PENDING_SNAPSHOTS_MAX) void flushDerived(state)
-    return segment
+    this.#appender.appendAsFollower(batches)
   }
 
   /** Whether a leader may append this validated batch of a client, or has it already. */
@@ -313,7 +231,7 @@ export class PartitionLog {
     const state = this.#state
     state.producers.forgetEnded(input.highWatermark)
     state.producers.expire(input.wallMs, state.config.producerIdExpirationMs)
-    const mayRoll = () => this.#roll(state.endOffset)
+    const mayRoll = () => this.#appender.roll(state.endOffset)
     return this.#watch(() => state.exclusively(() => applyRetention(state, input, mayRoll)))
   }
 

@@ -62,13 +62,13 @@ export class Segment {
     return this.syncedBytes === this.bytes
   }
 
-  /** Whether the batch must begin a new segment. */
-  mustRollFor(batch: Buffer, at: number, lastOffsetOfBatch: number, config: LogConfig, nowMs: number): boolean {
+  /** Whether the batch at `at` must begin a new segment. */
+  mustRollFor(buffer: Buffer, at: number, batchBytes: number, config: LogConfig, nowMs: number): boolean {
     if (this.bytes === 0) return false
-    const bytes = this.bytes + batch.length - at
+    const bytes = this.bytes + batchBytes
     if (bytes > config.segmentBytes || bytes > SEGMENT_BYTES_MAX) return true
-    if (lastOffsetOfBatch - this.baseOffset > OFFSET_DELTA_MAX || this.#isIndexFull(config)) return true
-    return this.#ageMs(maxTimestamp(batch, at), nowMs) > config.segmentMs - Math.min(this.jitterMs, config.segmentMs)
+    if (lastOffset(buffer, at) - this.baseOffset > OFFSET_DELTA_MAX || this.#isIndexFull(config)) return true
+    return this.#ageMs(maxTimestamp(buffer, at), nowMs) > config.segmentMs - Math.min(this.jitterMs, config.segmentMs)
   }
 
   #ageMs(timestampMs: number, nowMs: number): number {

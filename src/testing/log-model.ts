@@ -112,7 +112,10 @@ export class LogModel {
       `the log starts at ${log.logStartOffset}, not in [${this.startOffset}, ${this.startOffsetMax}]`,
     )
     assert.equal(log.durableOffset, log.endOffset)
-    this.cutTo(log.endOffset)
+    this.batches = isEmpty ? [] : this.batches.filter(({ endOffset }) => endOffset <= log.endOffset)
+    this.endOffset = log.endOffset
+    this.#nextSequence = this.endOffset
+    this.#emptyAt = []
     this.durableOffset = log.endOffset
     this.startOffset = this.startOffsetMax = log.logStartOffset
   }
