@@ -1,4 +1,4 @@
-import type { DiskFile } from '../env/disk.ts'
+import { DiskError, type DiskFile } from '../env/disk.ts'
 import { EPOCH_CHECKPOINT, parseSegmentFileName, segmentFileName } from './file-names.ts'
 import { removeIfThere, replaceDerivedFile } from './files.ts'
 import {
@@ -35,11 +35,12 @@ async function flushNow(state: LogState): Promise<void> {
     await flushEpochs(state)
     await flushSnapshots(state)
   } catch (error) {
+    if (!(error instanceof DiskError)) throw error
     const { topic, partition } = state.topicPartition
     state.context.env.log.warn('Derived files of a log were not written; they will be later', {
       topic,
       partition,
-      reason: (error as Error).message,
+      reason: error.message,
     })
   }
 }
@@ -90,10 +91,25 @@ async function writeAt(
   await withFile(state, path, async (file) => {
     await file.truncate(position)
     await file.write([bytes], position)
-    if (sync) await file.sync()
+    if (sync) await syncOrFail(state, file)
   })
-  if (sync) await state.context.env.disk.syncDirectory(state.directory)
+  if (sync) await syncDirectoryOrFail(state)
   state.context.indexes.drop(path)
+}
+
+/** Whatever file it was: the next sync would succeed without having written what this one could not (S5). */
+async function syncOrFail(state: LogState, file: DiskFile): Promise<void> {
+  await file.sync().catch((error) => {
+    state.fail(error)
+    throw error
+  })
+}
+
+async function syncDirectoryOrFail(state: LogState): Promise<void> {
+  await state.context.env.disk.syncDirectory(state.directory).catch((error) => {
+    state.fail(error)
+    throw error
+  })
 }
 
 async function withFile(state: LogState, path: string, use: (file: DiskFile) => Promise<void>): Promise<void> {
@@ -110,10 +126,21 @@ async function syncIndexes(state: LogState): Promise<void> {
   for (let segment = state.unsyncedIndexes[0]; segment !== undefined; segment = state.unsyncedIndexes[0]) {
     const isFlushed = segment.isSynced && segment.pendingOffsets.length === 0 && segment.pendingTimes.length === 0
     if (!isFlushed) return
-    await withFile(state, state.path(segment, 'index'), (file) => file.sync())
-    await withFile(state, state.path(segment, 'timeindex'), (file) => file.sync())
-    await state.context.env.disk.syncDirectory(state.directory)
+    await withFile(state, state.path(segment, 'index'), (file) => syncOrFail(state, file))
+    await withFile(state, state.path(segment, 'timeindex'), (file) => syncOrFail(state, file))
+    await syncDirectoryOrFail(state)
     if (state.unsyncedIndexes[0] === segment) state.unsyncedIndexes = state.unsyncedIndexes.slice(1)
+  }
+}
+
+/** Before a clean stop: Kafka takes a segment without these files for a damaged one, though they may be empty. */
+export async function makeIndexFiles(state: LogState): Promise<void> {
+  const { active } = state
+  if (active.bytes === 0) return
+  try {
+    for (const kind of ['index', 'timeindex'] as const) await withFile(state, state.path(active, kind), async () => {})
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error
   }
 }
 

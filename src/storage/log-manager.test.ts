@@ -118,6 +118,14 @@ withLog('a failed sync of the directory is latched too', async (_, machine, { lo
   assert.equal(log.durableOffset, 0)
 })
 
+withLog('a failed sync of an index is latched too', async (sim, machine, { manager, log }, model) => {
+  machine.failDisk({ operation: 'sync', pathEnd: '.timeindex', code: 'EIO' })
+  fill(log, model, 30)
+  await log.flush()
+  await manager.checkpoint()
+  await sim.until(() => log.failure !== null, { withinMs: 1000, what: 'the log fails' })
+})
+
 withLog(
   'a full disk refuses appends, serves reads, and takes records again by itself',
   async (sim, machine, { manager, log }, model) => {

@@ -4,7 +4,7 @@ import type { TopicId, TopicPartition } from '../model/ids.ts'
 import { NO_TIMESTAMP } from '../protocol/batch/header.ts'
 import { abortedBetween } from './aborted-lookup.ts'
 import type { LogConfig } from './config.ts'
-import { flushDerived, takeSnapshot } from './derived-files.ts'
+import { flushDerived, makeIndexFiles, takeSnapshot } from './derived-files.ts'
 import { CorruptLogError, OffsetOutOfRangeError } from './errors.ts'
 import { type AppendResult, LogAppender } from './log-appender.ts'
 import type { LeaderEpochs } from './leader-epochs.ts'
@@ -288,6 +288,7 @@ export class PartitionLog {
       if (state.bytes > 0) takeSnapshot(state)
       await state.derivedFlush
       await flushDerived(state)
+      await makeIndexFiles(state)
     } finally {
       await this.#writer.close()
       state.context.tails.reset(state.tail, state.endOffset)
