@@ -21,6 +21,11 @@ export interface ClusterOptions {
   readonly brokers: number
   /** Keys of `server.properties`, the same on all nodes. */
   readonly settings?: Readonly<Record<string, string>>
+  /**
+   * Called when a node gave up: its start failed, or it found that it cannot go on. Its process has ended then. Default:
+   * the run fails.
+   */
+  readonly onGivenUp?: (node: SimNode, error: unknown) => void
 }
 
 /** One node on a machine of its own, through all its incarnations. */
@@ -29,16 +34,18 @@ export class SimNode {
   readonly machine: Machine
   readonly #sim: Sim
   readonly #settings: Readonly<Record<string, string>>
+  readonly #onGivenUp: (node: SimNode, error: unknown) => void
   #process: Process | null = null
   #node: Node | null = null
   /** Serves clients now. */
   isServing = false
 
-  constructor(sim: Sim, nodeId: number, settings: Readonly<Record<string, string>>) {
+  constructor(sim: Sim, nodeId: number, { settings = {}, onGivenUp }: ClusterOptions) {
     this.#sim = sim
     this.nodeId = nodeId
     this.machine = sim.addMachine(`node-${nodeId}`)
     this.#settings = settings
+    this.#onGivenUp = onGivenUp ?? ((_node, error) => sim.scheduler.fail(error))
   }
 
   get node(): Node | null {
@@ -61,7 +68,7 @@ export class SimNode {
     const node = new Node(process.env, config, {
       version: 'simulated',
       hostName: this.machine.host.ip,
-      onBug: (error) => this.#sim.scheduler.fail(error),
+      onBug: (error) => this.#gaveUp(process, error),
     })
     this.#process = process
     this.#node = node
@@ -69,8 +76,17 @@ export class SimNode {
       () => {
         this.isServing = true
       },
-      (error) => this.#sim.scheduler.fail(error),
+      (error) => this.#gaveUp(process, error),
     )
+  }
+
+  /** The process ends in an event of its own: what called us may still be running in it. */
+  #gaveUp(process: Process, error: unknown): void {
+    this.#sim.after(0, () => {
+      if (this.#process !== process) return
+      this.kill()
+      this.#onGivenUp(this, error)
+    })
   }
 
   /** As `kill -9`. */
@@ -131,9 +147,9 @@ export class SimCluster {
   readonly #sim: Sim
   #clients = 0
 
-  constructor(sim: Sim, { brokers, settings = {} }: ClusterOptions) {
+  constructor(sim: Sim, options: ClusterOptions) {
     this.#sim = sim
-    this.nodes = Array.from({ length: brokers }, (_, i) => new SimNode(sim, i + 1, settings))
+    this.nodes = Array.from({ length: options.brokers }, (_, i) => new SimNode(sim, i + 1, options))
     for (const node of this.nodes) node.start()
   }
 

@@ -16,6 +16,8 @@ interface Batch {
   readonly sends: readonly Send[]
   readonly bytes: Buffer
   state: 'queued' | 'in flight'
+  /** Was sent before, and may have been appended. */
+  isRetry: boolean
 }
 
 class PartitionQueue {
@@ -100,7 +102,7 @@ export class IdempotentProducer {
     assert(this.#identity !== null, 'send before start')
     const bytes = buildBatch({ records: payloads, codec: this.#codec, baseSequence: queue.sequence, ...this.#identity })
     queue.sequence += count
-    queue.batches.push({ sends, bytes, state: 'queued' })
+    queue.batches.push({ sends, bytes, state: 'queued', isRetry: false })
     this.#pump(queue)
   }
 
@@ -111,8 +113,13 @@ export class IdempotentProducer {
       return
     }
     for (const batch of queue.batches) {
-      if (queue.inFlight >= IN_FLIGHT_MAX) return
+      // A broker knows a producer's last five batches. So what is sent again goes alone: with others behind it a second
+      // loss of its answer could push it out of those five, and it would never be known for a repetition.
+      const alone = batch.isRetry
+      if (alone && batch.state === 'in flight') return
+      if (queue.inFlight >= (alone ? 1 : IN_FLIGHT_MAX)) return
       if (batch.state === 'queued') this.#dispatch(queue, batch)
+      if (alone) return
     }
   }
 
@@ -164,7 +171,10 @@ export class IdempotentProducer {
       for (const queue of this.#queues) {
         if (!queue.isResetting || queue.inFlight > 0) continue
         queue.isResetting = false
-        for (const batch of queue.batches) batch.state = 'queued'
+        for (const batch of queue.batches) {
+          if (batch.state === 'in flight') batch.isRetry = true
+          batch.state = 'queued'
+        }
         this.#pump(queue)
       }
     })

@@ -18,7 +18,7 @@ interface Waiting {
   readonly timer: Timer
 }
 
-const REQUEST_TIMEOUT_MS = 30_000
+const REQUEST_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 3000
 
 /**
