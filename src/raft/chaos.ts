@@ -82,8 +82,12 @@ export interface Faults {
   readonly snapshots: number
   readonly voterChanges: number
   readonly wipes: boolean
+  /** How often time jumps to the next deadline although messages are on their way. */
+  readonly haste: number
 }
 
+/** A healed cluster that does more than this is busy with itself. */
+const SETTLE_STEPS_MAX = 50_000
 /** Ids of requests that come from no node. */
 const CLIENT = -100
 
@@ -122,6 +126,7 @@ export class Chaos {
       slowFlush: this.random.chance(0.5),
       snapshots: isOn(0.02),
       voterChanges,
+      haste: isOn(0.03),
       wipes: voterChanges === 0 && options.voters >= 3 && this.random.chance(0.5),
     }
     const keys = Array.from({ length: options.nodes }, (_, index) => ({
@@ -267,7 +272,6 @@ export class Chaos {
         if (this.#faults.loss > 0 && this.random.chance(0.1)) return { type: 'snapshot-refused', nowMs, id: effect.id }
         const snapshot = this.invariants.installing(effect.id)
         log.restartWith(snapshot)
-        node.highWatermark = Math.max(node.highWatermark, snapshot.id.offset)
         return { type: 'snapshot-installed', nowMs, ...snapshot }
       }
       case 'commit':
@@ -392,18 +396,30 @@ export class Chaos {
   happen(): void {
     const { random } = this
     const faults = this.#faults
-    const dice = random.float()
     const node = random.pick(this.nodes)
-    if (dice < 0.03) return this.produce(node)
-    if (dice < 0.1) return this.#flush(node)
-    if (dice < 0.1 + faults.crashes) return this.#crashOrStart(node)
-    if (dice < 0.2 && faults.partitions > 0 && random.chance(faults.partitions)) return this.#cutOrHeal()
-    if (dice < 0.3 && random.chance(faults.snapshots)) return this.takeSnapshot(node)
-    if (dice < 0.4 && random.chance(faults.voterChanges)) return this.#changeVoters(node)
-    if (this.#bag.length === 0 || dice < 0.5) return this.#pass(random.below(20))
-    const index = random.below(this.#bag.length)
-    const [message] = this.#bag.splice(index, 1)
+    if (random.chance(faults.crashes)) return this.#crashOrStart(node)
+    if (random.chance(faults.partitions)) return this.#cutOrHeal()
+    if (random.chance(faults.snapshots)) return this.takeSnapshot(node)
+    if (random.chance(faults.voterChanges)) return this.#changeVoters(this.#someLeader() ?? node)
+    const dice = random.float()
+    if (dice < 0.08) return this.produce(this.#someLeader() ?? node)
+    if (dice < 0.25) return this.#flush(this.#someoneToFlush() ?? node)
+    if (dice < 0.25 + faults.haste) return this.#pass()
+    if (this.#bag.length === 0) return this.#pass()
+    // The clock runs slowly while messages wait, or every one of them would come too late.
+    if (dice < 0.4) this.nowMs += random.below(5)
+    const [message] = this.#bag.splice(random.below(this.#bag.length), 1)
     if (message !== undefined) this.#deliver(message)
+  }
+
+  #someoneToFlush(): ChaosNode | undefined {
+    const behind = this.nodes.filter(({ log, raft }) => raft !== null && log.durableOffset < log.endOffset)
+    return behind.length === 0 ? undefined : this.random.pick(behind)
+  }
+
+  #someLeader(): ChaosNode | undefined {
+    const leaders = this.nodes.filter(({ leadsEpoch }) => leadsEpoch !== null)
+    return leaders.length === 0 ? undefined : this.random.pick(leaders)
   }
 
   /** A client's record, at whoever believes to lead. */
@@ -472,10 +488,11 @@ export class Chaos {
     this.#deliver(message)
   }
 
-  /** Time passes up to the next thing that is due, at most; or, at times, a little more for a slow clock. */
-  #pass(ms: number): void {
-    const next = Math.min(...this.nodes.map(({ raft }) => raft?.nextDeadlineMs ?? Number.POSITIVE_INFINITY))
-    this.nowMs = Number.isFinite(next) && this.random.chance(0.3) ? Math.max(this.nowMs, next) : this.nowMs + ms
+  /** Time passes to the next thing that is due, or beyond it: timers are late at times. */
+  #pass(): void {
+    const next = this.#nextDeadlineMs()
+    if (Number.isFinite(next)) this.nowMs = Math.max(this.nowMs, next)
+    if (this.random.chance(0.1)) this.nowMs += this.random.below(300)
     for (const node of this.nodes) {
       if (node.raft !== null && node.raft.nextDeadlineMs <= this.nowMs) {
         this.input(node, { type: 'tick', nowMs: this.nowMs })
@@ -483,10 +500,14 @@ export class Chaos {
     }
   }
 
+  #nextDeadlineMs(): number {
+    return Math.min(...this.nodes.map(({ raft }) => raft?.nextDeadlineMs ?? Number.POSITIVE_INFINITY))
+  }
+
   /** No more faults. Everything runs, every message comes. */
   heal(): void {
     const none = { loss: 0, duplication: 0, crashes: 0, crashesInside: 0, partitions: 0 }
-    this.#faults = { ...this.#faults, ...none, slowFlush: false, snapshots: 0, voterChanges: 0, wipes: false }
+    this.#faults = { ...this.#faults, ...none, slowFlush: false, snapshots: 0, voterChanges: 0, wipes: false, haste: 0 }
     this.#cut.clear()
     for (const node of this.nodes) if (node.raft === null) this.start(node)
   }
@@ -494,7 +515,8 @@ export class Chaos {
   /** Runs without faults until `isDone`; false when it is not within `limitMs` of virtual time. */
   settle(isDone: () => boolean, limitMs = 60_000): boolean {
     const untilMs = this.nowMs + limitMs
-    while (this.nowMs < untilMs) {
+    const stepsMax = this.steps + SETTLE_STEPS_MAX
+    while (this.nowMs < untilMs && this.steps < stepsMax) {
       if (isDone()) return true
       for (const node of this.nodes) this.#flush(node)
       const message = this.#bag.shift()
@@ -505,7 +527,7 @@ export class Chaos {
   }
 
   #passToNext(untilMs: number): void {
-    const next = Math.min(...this.nodes.map(({ raft }) => raft?.nextDeadlineMs ?? Number.POSITIVE_INFINITY))
+    const next = this.#nextDeadlineMs()
     this.nowMs = Math.min(untilMs, Math.max(next, this.nowMs))
     for (const node of this.nodes) this.input(node, { type: 'tick', nowMs: this.nowMs })
   }

@@ -74,8 +74,9 @@ export class Core {
     return this.history.voters
   }
 
+  /** Takes part in elections. */
   get isVoter(): boolean {
-    return this.options.canVote && this.voters.has(this.self)
+    return this.options.canVote && this.history.mayVote(this.self, this.highWatermark)
   }
 
   /** Where the log ends. */

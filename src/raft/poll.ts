@@ -82,10 +82,7 @@ function pollFollower(core: Core, role: Follower): void {
   const isLate = core.nowMs >= role.fetchDeadlineMs
   if (isLate && core.isVoter) return core.becomeProspective()
   const leader = core.destinationOf(role.leader.id, role.leader.endpoints)
-  // An observer takes part in no election: it asks around until someone knows who won.
-  if (leader === null || (!core.isVoter && (isLate || core.connections.isBackingOff(leader.nodeId)))) {
-    return askAnyone(core)
-  }
+  if (leader === null || (!core.isVoter && shouldAskAround(core, role, leader, isLate))) return askAnyone(core)
   if (core.isVoter && core.nowMs >= role.updateVoterMs) {
     role.updateVoterMs = core.nowMs + core.options.fetchTimeoutMs * 3
     if (needsUpdate(core)) return sendUpdate(core, leader)
@@ -99,6 +96,14 @@ function pollFollower(core: Core, role: Follower): void {
     api: 'FetchSnapshot',
     body: fetchSnapshotRequest({ clusterId, epoch, self, id, position, maxBytes }),
   })
+}
+
+/**
+ * An observer takes part in no election: when the leader fails it asks around until someone knows who won. While it loads
+ * a snapshot it gives the leader more time, since any other answer would only name that snapshot again.
+ */
+function shouldAskAround(core: Core, role: Follower, leader: Destination, isLate: boolean): boolean {
+  return isLate || (core.connections.isBackingOff(leader.nodeId) && role.snapshot === null)
 }
 
 /** The voter set has other endpoints for this node than it has now. */

@@ -152,7 +152,9 @@ function truncate(core: Core, leaderEnd: LogPosition): void {
 function beginSnapshot(core: Core, role: Follower, id: LogPosition): boolean {
   // What we know to be committed is not given up for less.
   if (id.epoch < 0 || id.offset < core.highWatermark) return false
-  role.snapshot = { id, position: 0 }
+  const { snapshot } = role
+  const isInWork = snapshot?.id.offset === id.offset && snapshot.id.epoch === id.epoch
+  if (!isInWork) role.snapshot = { id, position: 0 }
   return true
 }
 

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import type { PlacedRecord, Voter } from './types.ts'
+import type { PlacedRecord, ReplicaKey, Voter } from './types.ts'
 import { VoterSet } from './voter-set.ts'
 
 interface Entry<T> {
@@ -49,6 +49,18 @@ export class VoterHistory {
       push(this.#sets, { offset, value: new VoterSet(record.value.voters, this.#directoryIgnored) })
     }
     if (record.type === 'KRaftVersion') push(this.#versions, { offset, value: record.value.kRaftVersion })
+  }
+
+  /**
+   * Whether a replica is needed for elections: it votes by the last record, or by one that may be the last one again, for
+   * all that is known of what is committed. A leader that wrote its own removal and fell may be the only one with the
+   * longest log: it must be able to stand, or nobody is ever elected (Ongaro's dissertation, §4.2.2).
+   */
+  mayVote(key: ReplicaKey, committedOffset: number): boolean {
+    if (this.voters.has(key)) return true
+    const committed = this.#sets.findLastIndex(({ offset }) => offset < committedOffset)
+    const open = this.#sets.slice(Math.max(committed, 0), -1)
+    return open.some(({ value }) => value.has(key))
   }
 
   truncateTo(endOffset: number): void {
