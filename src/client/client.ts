@@ -285,7 +285,7 @@ export class Client {
       throw new BrokerError(found.errorCode, `coordinator of group ${groupId}`, { message: found.errorMessage })
     }
     const { nodeId, host, port } = found
-    if (!this.view.brokers.has(nodeId)) this.view.brokers.set(nodeId, { nodeId, host, port, rack: null })
+    this.view.brokers.set(nodeId, { nodeId, host, port, rack: this.view.brokers.get(nodeId)?.rack ?? null })
     return nodeId
   }
 }

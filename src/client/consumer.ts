@@ -188,6 +188,7 @@ export class Consumer {
       const records = this.#fetcher.take(this.#options.maxPollRecords)
       this.#fetcher.pump()
       if (records.length > 0) return records
+      this.#throwFailure()
       if (this.#nowMs() >= deadlineMs) return []
       await this.#waitUntil(deadlineMs)
       this.#mustBeOpen()

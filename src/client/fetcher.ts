@@ -1,8 +1,9 @@
+import { MalformedError } from '../base/bytes.ts'
 import { NO_TOPIC_ID, type TopicId } from '../model/ids.ts'
 import { Fetch, type FetchResponse } from '../protocol/apis/fetch.ts'
 import { ErrorCode, isRetriable } from '../protocol/errors.ts'
 import type { Client, Lane } from './client.ts'
-import { BrokerError, ClientError } from './errors.ts'
+import { BrokerError, ClientError, ProtocolError } from './errors.ts'
 import { type ConsumerRecord, FetchedRecords } from './fetched-records.ts'
 import type { PartitionState, Positions } from './positions.ts'
 import { byTopic } from './topic-partitions.ts'
@@ -77,7 +78,7 @@ export class Fetcher {
     for (const [nodeId, states] of byNode) void this.#fetch(nodeId, states)
   }
 
-  /** Up to `max` records, from one partition as long as it lasts, then from the next. Throws `ClientError`. */
+  /** Up to `max` records, from one partition as long as it lasts, then from the next. */
   take(max: number): ConsumerRecord[] {
     const records: ConsumerRecord[] = []
     for (const state of this.#positions.all) {
@@ -91,17 +92,24 @@ export class Fetcher {
   #takeFrom(state: PartitionState, records: ConsumerRecord[], max: number): void {
     const { fetched } = state
     if (fetched === null) return
-    while (records.length < max) {
-      const record = fetched.next()
-      state.position = fetched.position
-      if (record === null) {
-        state.fetched = null
-        this.#positions.toEnd(state)
-        return
+    try {
+      while (records.length < max) {
+        const record = fetched.next()
+        state.position = fetched.position
+        if (record === null) break
+        state.leaderEpoch = record.leaderEpoch
+        records.push(record)
       }
-      state.leaderEpoch = record.leaderEpoch
-      records.push(record)
+      if (records.length < max) this.#positions.toEnd(state)
+      else return
+    } catch (error) {
+      const isBroken = error instanceof MalformedError || error instanceof ClientError
+      if (!isBroken) throw error
+      // What came before is handed out first. The position stays: nothing that cannot be read is passed over.
+      const what = `${state.topic}-${state.partition} at ${state.position}: ${error.message}`
+      this.failure ??= error instanceof ClientError ? error : new ProtocolError(what, { cause: error })
     }
+    state.fetched = null
   }
 
   async #fetch(nodeId: number, states: readonly PartitionState[]): Promise<void> {

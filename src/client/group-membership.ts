@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { MalformedError } from '../base/bytes.ts'
 import { sleep, type Timer } from '../env/clock.ts'
 import type { TopicPartition } from '../model/ids.ts'
 import { Heartbeat } from '../protocol/apis/heartbeat.ts'
@@ -10,7 +11,7 @@ import { decodeMessage, encodeMessage } from '../protocol/message-codec.ts'
 import { ConsumerProtocolAssignment, ConsumerProtocolSubscription } from '../protocol/messages/consumer-protocol.ts'
 import type { Assignor, GroupMember } from './assignors/assignor.ts'
 import type { Client } from './client.ts'
-import { BrokerError, ClientError } from './errors.ts'
+import { BrokerError, ClientError, ProtocolError } from './errors.ts'
 import type { GroupCoordinatorLink } from './group-coordinator-link.ts'
 import { byTopic } from './topic-partitions.ts'
 
@@ -199,7 +200,9 @@ export class GroupMembership {
     partitionCounts: Map<string, number>
   }> {
     const assignor = this.#options.assignors.find(({ name }) => name === response.protocolName)
-    assert(assignor !== undefined, `the group chose ${response.protocolName}, which this member did not offer`)
+    if (assignor === undefined) {
+      throw new ProtocolError(`the group chose ${response.protocolName}, which this member did not offer`)
+    }
     const members = response.members.map(decodeMember)
     const topics = new Set(members.flatMap((member) => member.topics))
     await this.#client.refresh(topics)
@@ -324,7 +327,20 @@ function isRebalance(error: ClientError): boolean {
   )
 }
 
-function decodeMember({ memberId, groupInstanceId, metadata }: JoinGroupResponse['members'][number]): GroupMember {
+type JoinedMember = JoinGroupResponse['members'][number]
+
+/** One whose metadata cannot be read is given nothing; it must not keep the others from their work. */
+function decodeMember(member: JoinedMember): GroupMember {
+  try {
+    return decodeSubscription(member)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    const { memberId, groupInstanceId } = member
+    return { memberId, groupInstanceId, topics: [], owned: [], generation: NO_GENERATION }
+  }
+}
+
+function decodeSubscription({ memberId, groupInstanceId, metadata }: JoinedMember): GroupMember {
   const { value } = decodeMessage(ConsumerProtocolSubscription, metadata)
   const owned = value.ownedPartitions.flatMap(({ topic, partitions }) =>
     partitions.map((partition) => ({ topic, partition })),
@@ -338,10 +354,15 @@ function decodeMember({ memberId, groupInstanceId, metadata }: JoinGroupResponse
 
 function decodeAssignment(bytes: Buffer): TopicPartition[] {
   if (bytes.length === 0) return []
-  const { value } = decodeMessage(ConsumerProtocolAssignment, bytes)
-  return value.assignedPartitions.flatMap(({ topic, partitions }) =>
-    partitions.map((partition) => ({ topic, partition })),
-  )
+  try {
+    const { value } = decodeMessage(ConsumerProtocolAssignment, bytes)
+    return value.assignedPartitions.flatMap(({ topic, partitions }) =>
+      partitions.map((partition) => ({ topic, partition })),
+    )
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    throw new ProtocolError(`an assignment that cannot be read: ${error.message}`, { cause: error })
+  }
 }
 
 function encodeAssignment(partitions: readonly TopicPartition[]): Buffer {

@@ -70,10 +70,12 @@ export class Producer {
   readonly #sticky: StickyPartitions
   readonly #queues = new Map<string, PartitionQueue[]>()
   #bufferedBytes = 0
-  readonly #blocked: (() => void)[] = []
+  readonly #blocked: { readonly bytes: number; grant(): void }[] = []
   readonly #pending = new Set<Promise<Delivery>>()
-  /** Topics that are asked for: who waits for one waits for the same promise, so that records keep their order. */
-  readonly #finding = new Map<string, Promise<TopicInfo>>()
+  /** Topics that nothing is known about yet. */
+  readonly #finding = new Map<string, { readonly found: Promise<TopicInfo>; waiting: number }>()
+  /** Calls that were given room and have not taken it yet. */
+  #granted = 0
   #isClosed = false
 
   constructor(client: Client, options: ProducerOptions = {}) {
@@ -108,9 +110,9 @@ export class Producer {
     if (bytes > this.#options.maxRequestBytes) {
       throw new RecordTooLargeError(`a record of ${bytes} bytes; the limit is ${this.#options.maxRequestBytes}`)
     }
-    if (this.#isFull(bytes)) await this.#waitForRoom(bytes)
-    this.#bufferedBytes += bytes
+    await this.#takeRoom(bytes)
     try {
+      this.#mustBeOpen()
       const partition = await this.#partitionOf(record, key, bytes)
       this.#mustBeOpen()
       const toBuild: RecordToBuild = {
@@ -133,46 +135,55 @@ export class Producer {
     if (this.#isClosed || this.#client.isClosed) throw new ClosedError('the producer is closed')
   }
 
-  #isFull(bytes: number): boolean {
+  /** Takes room in the buffer for the record, at once or when earlier calls have theirs. */
+  async #takeRoom(bytes: number): Promise<void> {
     // Whoever waits is served first, so that records keep their order.
-    return (
-      this.#blocked.length > 0 || (this.#bufferedBytes > 0 && this.#bufferedBytes + bytes > this.#options.bufferBytes)
-    )
+    if (this.#granted === 0 && this.#blocked.length === 0 && this.#hasRoom(bytes)) {
+      this.#bufferedBytes += bytes
+      return
+    }
+    await this.#waitForRoom(bytes)
+    this.#granted--
+    this.#unblock()
   }
 
-  async #waitForRoom(bytes: number): Promise<void> {
-    const { timers, clock } = this.#client.env
-    const deadlineMs = clock.monotonicMs() + this.#options.deliveryTimeoutMs
-    await new Promise<void>((resolve, reject) => {
-      const timer = timers.after(this.#options.deliveryTimeoutMs, () => {
-        this.#blocked.splice(this.#blocked.indexOf(attempt), 1)
-        reject(new TimeoutError(`the buffer of ${this.#options.bufferBytes} bytes stayed full`))
+  #hasRoom(bytes: number): boolean {
+    return this.#bufferedBytes === 0 || this.#bufferedBytes + bytes <= this.#options.bufferBytes
+  }
+
+  #waitForRoom(bytes: number): Promise<void> {
+    const { bufferBytes, deliveryTimeoutMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const timer = this.#client.env.timers.after(deliveryTimeoutMs, () => {
+        this.#blocked.splice(this.#blocked.indexOf(blocked), 1)
+        reject(new TimeoutError(`the buffer of ${bufferBytes} bytes stayed full for ${deliveryTimeoutMs} ms`))
         this.#unblock()
       })
-      const attempt = () => {
-        const hasRoom = this.#bufferedBytes === 0 || this.#bufferedBytes + bytes <= this.#options.bufferBytes
-        if (!hasRoom && clock.monotonicMs() < deadlineMs) return
-        this.#blocked.shift()
-        timer.cancel()
-        resolve()
-        // The next one looks for itself once this one has taken its room.
-        void Promise.resolve().then(() => this.#unblock())
+      const blocked = {
+        bytes,
+        grant: () => {
+          timer.cancel()
+          resolve()
+        },
       }
-      this.#blocked.push(attempt)
+      this.#blocked.push(blocked)
     })
-    this.#mustBeOpen()
   }
 
   #unblock(): void {
-    this.#blocked[0]?.()
+    for (;;) {
+      const [first] = this.#blocked
+      if (first === undefined || !this.#hasRoom(first.bytes)) return
+      this.#blocked.shift()
+      this.#bufferedBytes += first.bytes
+      this.#granted++
+      first.grant()
+    }
   }
 
   async #partitionOf(record: ProducerRecord, key: Buffer | null, bytes: number): Promise<number> {
     const { topic: name, partition } = record
-    const known = this.#client.view.topics.get(name)
-    const topic =
-      known ??
-      (await this.#client.retry(`topic ${name}`, () => this.#client.topic(name), this.#options.deliveryTimeoutMs))
+    const topic = await this.#topicOf(name)
     const count = topic.partitions.length
     if (partition !== undefined) {
       if (partition < 0 || partition >= count)
@@ -182,16 +193,22 @@ export class Producer {
     return key === null ? this.#sticky.choose(topic, bytes) : partitionForKey(key, count)
   }
 
-  #find(name: string): Promise<TopicInfo> {
+  /** Who waits for news of a topic is served in the order of the calls; later calls wait behind them. */
+  async #topicOf(name: string): Promise<TopicInfo> {
     let finding = this.#finding.get(name)
     if (finding === undefined) {
+      const known = this.#client.knownTopic(name)
+      if (known !== undefined) return known
       const find = () => this.#client.topic(name)
-      finding = this.#client.retry(`topic ${name}`, find, this.#options.deliveryTimeoutMs).finally(() => {
-        this.#finding.delete(name)
-      })
+      finding = { found: this.#client.retry(`topic ${name}`, find, this.#options.deliveryTimeoutMs), waiting: 0 }
       this.#finding.set(name, finding)
     }
-    return finding
+    finding.waiting++
+    try {
+      return await finding.found
+    } finally {
+      if (--finding.waiting === 0) this.#finding.delete(name)
+    }
   }
 
   #queue(topic: string, partition: number): PartitionQueue {

@@ -1,4 +1,4 @@
-import { LogUnavailableError } from '../env/replicated-log.ts'
+import type { LogUnavailableError } from '../env/replicated-log.ts'
 import { ErrorCode, errorName } from '../protocol/errors.ts'
 
 /** A request that no shard answered. `code` is what the client is to be told. */

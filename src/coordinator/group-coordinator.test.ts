@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MessageReader } from '../protocol/message-reader.ts'
+import type { MessageReader } from '../protocol/message-reader.ts'
 import type { Caller } from '../group/requests.ts'
 import { DEFAULT_GROUP_CONFIG } from '../group/types.ts'
 import { NO_TOPIC_ID, type TopicId } from '../model/ids.ts'

@@ -1,7 +1,7 @@
 import type { Random } from '../base/random.ts'
 import type { Note, Outcome, Reply, Ticket } from '../model/shard.ts'
 import type { GroupRecord } from './records.ts'
-import type { GroupRequest, GroupResponse } from './requests.ts'
+import type { GroupResponse } from './requests.ts'
 
 /** Limits and times of the coordinator; the names of Kafka's broker configs in brackets. May be replaced while running. */
 export interface GroupConfig {

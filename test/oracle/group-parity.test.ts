@@ -103,7 +103,7 @@ class Both {
       const client = new Client(env, { bootstrap: server.address })
       const admin = new Admin(client)
       await admin.createTopics(['orders', 'payments'].map((name) => ({ name, partitions: 2, replicationFactor: 1 })))
-      await admin.describeTopics(['orders', 'payments'])
+      for (const name of ['orders', 'payments']) await client.retry(name, () => client.topic(name))
       // Makes the offsets topic and waits for its coordinators.
       for (const groupId of ['g', 'h', 'simple', 'none', 'statics']) await admin.groups.offsets(groupId)
       await client.close()

@@ -36,7 +36,7 @@ test('what Apache Kafka wrote about its groups is loaded', {
   const client = new Client(env, { bootstrap: server.address, clientId: 'writer' })
   const admin = new Admin(client)
   await admin.createTopics([{ name: 'orders', partitions: 2, replicationFactor: 1 }])
-  await admin.describeTopics(['orders'])
+  await client.retry('the topic', () => client.topic('orders'))
   const producer = new Producer(client)
   await Promise.all(
     Array.from({ length: 100 }, (_, index) => producer.send({ topic: 'orders', key: `${index}`, value: 'x' })),

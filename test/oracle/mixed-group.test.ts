@@ -32,7 +32,7 @@ for (const { assignor, java } of strategies) {
       context.after(() => client.close())
       const admin = new Admin(client)
       await admin.createTopics([{ name: 'orders', partitions: 4, replicationFactor: 1 }])
-      await admin.describeTopics(['orders'])
+      await client.retry('the topic', () => client.topic('orders'))
       const startJava = () => {
         const args = ['--bootstrap-server', server.address, '--topic', 'orders', '--group', 'mixed', '--from-beginning']
         const properties = [

@@ -5,7 +5,7 @@ import { cooperativeStickyAssignor } from '../../src/client/assignors/cooperativ
 import { rangeAssignor } from '../../src/client/assignors/range.ts'
 import { Client } from '../../src/client/client.ts'
 import { Consumer, type ConsumerOptions } from '../../src/client/consumer.ts'
-import { BrokerError, NoOffsetError, RebalancedError } from '../../src/client/errors.ts'
+import { type BrokerError, NoOffsetError, RebalancedError } from '../../src/client/errors.ts'
 import type { ConsumerRecord } from '../../src/client/fetched-records.ts'
 import { Producer } from '../../src/client/producer.ts'
 import { nodeEnv } from '../../src/env-node/node-env.ts'
@@ -42,7 +42,8 @@ for (const kind of kinds) {
     const newTopic = async (name: string, partitions: number, configs: Record<string, string> = {}) => {
       const [created] = await admin.createTopics([{ name, partitions, replicationFactor: 1, configs }])
       assert.equal(created?.error, null)
-      await admin.describeTopics([name])
+      // The news takes a moment to reach the broker that answers.
+      await client.retry(name, () => client.topic(name))
     }
 
     await context.test('topics are made, grown, described and removed', async () => {
@@ -260,7 +261,7 @@ for (const kind of kinds) {
         const settled = async (sizes: number[]) => {
           const endMs = env.clock.monotonicMs() + 20_000
           for (;;) {
-            const now = members.map(({ consumer }) => consumer.assignment.length).sort()
+            const now = members.map(({ consumer }) => consumer.assignment.length).sort((one, other) => one - other)
             if (now.join() === sizes.join()) return
             assert.ok(env.clock.monotonicMs() < endMs, `shares ${now} instead of ${sizes}`)
             await new Promise((resolve) => setTimeout(resolve, 50))
