@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Random } from '../../src/base/random.ts'
-import { hostileInput, wellFormed } from './inputs.ts'
+import { hostileInput, type Menu, wellFormed } from './inputs.ts'
 
 export interface Tally {
   inputs: number
@@ -28,7 +28,7 @@ export function attackOnce(
   port: number,
   random: Random,
   tally: Tally,
-  options: { quietMs: number; recent: Recent },
+  options: { quietMs: number; recent: Recent; menu: Menu },
 ): Promise<void> {
   tally.connections++
   return new Promise((resolve) => {
@@ -51,8 +51,8 @@ export function attackOnce(
       resolve()
     })
     socket.on('connect', () => {
-      const inputs = Array.from({ length: random.below(4) }, () => wellFormed(random))
-      inputs.push(hostileInput(random))
+      const inputs = Array.from({ length: random.below(4) }, () => wellFormed(random, options.menu))
+      inputs.push(hostileInput(random, options.menu))
       for (const input of inputs) options.recent.push(input)
       tally.inputs += inputs.length
       // In two pieces that do not end where frames end.

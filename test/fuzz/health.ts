@@ -1,29 +1,34 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { residentBytes } from '../../bench/process-stats.ts'
 import { root } from '../support/files.ts'
-import { Background } from '../support/process.ts'
+import { Background, until } from '../support/process.ts'
 import type { Server } from '../support/server.ts'
 
-/** What makes a node under test measure its own stalls into `file`. */
-export function stallProbe(file: string): Record<string, string> {
-  return { STALL_FILE: file, NODE_OPTIONS: `--import=${join(root, 'test', 'fuzz', 'stall-probe.mjs')}` }
+/** What makes a node under test measure itself (node-probe.mjs) and write that into `directory`. */
+export function nodeProbe(directory: string): Record<string, string> {
+  return { PROBE_DIRECTORY: directory, NODE_OPTIONS: `--import=${join(root, 'test', 'fuzz', 'node-probe.mjs')}` }
 }
 
-/** The longest stall so far in milliseconds; null when the node does not measure it. */
-export async function longestStallMs(file: string): Promise<number | null> {
+/** The longest stall so far in milliseconds. */
+export async function longestStallMs(directory: string): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 500)) // it writes a few times a second
-  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : null
+  return Number(readFileSync(join(directory, 'stall'), 'utf8'))
 }
 
-/** Resident memory after a pause in which garbage can be collected. */
-export async function settledBytes(server: Server): Promise<number> {
-  let least = residentBytes(server.process.pid)
-  for (let i = 0; i < 16; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 250))
-    least = Math.min(least, residentBytes(server.process.pid))
-  }
-  return least
+/** Bytes that are alive in the node after a full garbage collection, a moment after it was last asked something. */
+export async function liveBytes(server: Server, directory: string): Promise<number> {
+  // Closed connections and parked requests have their deadlines.
+  await new Promise((resolve) => setTimeout(resolve, 3000))
+  const file = join(directory, 'memory')
+  rmSync(file, { force: true })
+  server.process.signal('SIGUSR2')
+  return until(
+    'the node has measured its memory',
+    () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : null),
+    {
+      timeoutMs: 10_000,
+    },
+  )
 }
 
 export class Prober {

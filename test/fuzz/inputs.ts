@@ -7,21 +7,32 @@ import { randomStruct } from './values.ts'
 
 /** UnregisterBroker, well said, does what it says: it is left out. */
 const all: readonly AnyApi[] = [...apis.values()].filter(({ key }) => key !== 64)
-/** The ones that clients send all day get half of the attack. */
-const common = all.filter(({ key }) => key <= 22)
+/** Which APIs, in which versions, the attack is about: mostly those that the server says it serves. */
+export interface Menu {
+  readonly offered: readonly { readonly api: AnyApi; readonly versions: readonly [number, number] }[]
+}
+
+export function menuOf(apiVersions: ReadonlyMap<number, readonly [number, number]>): Menu {
+  const offered = all.flatMap((api) => {
+    const range = apiVersions.get(api.key)
+    return range === undefined ? [] : [{ api, versions: [Math.max(range[0], api.versions[0]), range[1]] as const }]
+  })
+  return { offered }
+}
 
 /** A request that keeps to its schema in every byte, though hardly to its sense. */
-export function wellFormed(random: Random): Buffer {
-  const api = random.pick(random.chance(0.5) ? common : all)
-  const version = random.between(api.versions[0], api.versions[1])
+export function wellFormed(random: Random, { offered }: Menu): Buffer {
+  const any = random.pick(all)
+  const { api, versions } = random.chance(0.95) ? random.pick(offered) : { api: any, versions: any.versions }
+  const version = random.between(versions[0], versions[1])
   const header = { correlationId: random.below(2 ** 31), clientId: random.chance(0.1) ? null : 'fuzz' }
   const body = randomStruct(random, structOf(api.request).fields, version)
   return Buffer.concat(encodeRequest(api, version, header, body))
 }
 
 /** A good request with a few bytes changed, removed or added; its length is usually made right again. */
-function mutated(random: Random): Buffer {
-  let frame = wellFormed(random)
+function mutated(random: Random, menu: Menu): Buffer {
+  let frame = wellFormed(random, menu)
   const times = random.below(4) + 1
   for (let i = 0; i < times; i++) {
     // Lengths stand near the front more often than not.
@@ -49,8 +60,8 @@ function mutated(random: Random): Buffer {
   return frame
 }
 
-function truncated(random: Random): Buffer {
-  const frame = Buffer.from(wellFormed(random))
+function truncated(random: Random, menu: Menu): Buffer {
+  const frame = Buffer.from(wellFormed(random, menu))
   const cut = frame.subarray(0, 4 + random.below(frame.length - 3))
   cut.writeInt32BE(cut.length - 4, 0)
   return cut
@@ -66,15 +77,15 @@ function noise(random: Random): Buffer {
   return bytes
 }
 
-function lyingLength(random: Random): Buffer {
-  const frame = Buffer.from(wellFormed(random))
+function lyingLength(random: Random, menu: Menu): Buffer {
+  const frame = Buffer.from(wellFormed(random, menu))
   frame.writeInt32BE(random.pick([-1, 0, 1, 3, -2147483648, 2147483647, 104857601, frame.length * 2]), 0)
   return frame
 }
 
 type InputKind = 'mutated' | 'truncated' | 'noise' | 'lying-length'
 
-const makers: Readonly<Record<InputKind, (random: Random) => Buffer>> = {
+const makers: Readonly<Record<InputKind, (random: Random, menu: Menu) => Buffer>> = {
   mutated,
   truncated,
   noise,
@@ -82,8 +93,8 @@ const makers: Readonly<Record<InputKind, (random: Random) => Buffer>> = {
 }
 
 /** One input that is likely to end its connection. */
-export function hostileInput(random: Random): Buffer {
+export function hostileInput(random: Random, menu: Menu): Buffer {
   const roll = random.float()
   const kind: InputKind = roll < 0.7 ? 'mutated' : roll < 0.85 ? 'truncated' : roll < 0.97 ? 'noise' : 'lying-length'
-  return makers[kind](random)
+  return makers[kind](random, menu)
 }

@@ -8,19 +8,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { residentBytes } from '../../bench/process-stats.ts'
 import { Random } from '../../src/base/random.ts'
 import { temporaryDirectory } from '../support/files.ts'
 import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
-import { fetch, listOffset, produce } from '../support/wire-calls.ts'
+import { apiVersions, fetch, listOffset, produce } from '../support/wire-calls.ts'
 import { makeBatch } from '../support/wire-batch.ts'
 import { attackOnce, Recent, type Tally } from './attacker.ts'
-import { longestStallMs, Prober, settledBytes, stallProbe } from './health.ts'
+import { liveBytes, longestStallMs, nodeProbe, Prober } from './health.ts'
+import { menuOf } from './inputs.ts'
 import { compareRefusals } from './refusals.ts'
 import { topics } from './values.ts'
 
 const stallMsMax = 50
-const growthBytesMax = 64 * 2 ** 20
+const growthBytesMax = 16 * 2 ** 20
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -39,14 +41,16 @@ if (positionals[0] === 'refusals') {
   process.exit((await compareRefusals(directory, new Random(seed))) ? 0 : 1)
 }
 
-const stallFile = join(directory, 'stall')
 const server = await Server.start({
-  env: stallProbe(stallFile),
+  env: nodeProbe(directory),
   kind: values.server as ServerKind,
   directory,
   config: { 'offsets.topic.num.partitions': '2', 'group.initial.rebalance.delay.ms': '0' },
 })
 for (const topic of topics) await readyTopic(server.address, topic, 2)
+const isMillrace = server.kind === 'millrace'
+const memory = () => (isMillrace ? liveBytes(server, directory) : residentBytes(server.process.pid))
+const menu = menuOf(await retried(server.address, apiVersions))
 const recent = new Recent()
 const tally: Tally = { inputs: 0, answers: 0, closedByServer: 0, connections: 0 }
 
@@ -54,10 +58,11 @@ async function attack(inputs: number, random: Random): Promise<void> {
   const goal = tally.inputs + inputs
   const worker = async (own: Random) => {
     while (tally.inputs < goal && server.isRunning) {
-      await attackOnce(server.port, own, tally, { quietMs: 100, recent })
+      await attackOnce(server.port, own, tally, { quietMs: 100, recent, menu })
     }
   }
-  await Promise.all(Array.from({ length: Number(values.connections) }, () => worker(random.fork())))
+  const workers = Promise.all(Array.from({ length: Number(values.connections) }, () => worker(random.fork())))
+  await Promise.race([workers, standstill()])
   if (!server.isRunning) {
     mkdirSync(join(directory, 'recent'))
     recent.inputs.forEach((input, index) => writeFileSync(join(directory, 'recent', `${index}.bin`), input))
@@ -65,6 +70,19 @@ async function attack(inputs: number, random: Random): Promise<void> {
       `the node died after ${tally.inputs} inputs, seed ${seed}; MILLRACE_KEEP=1 keeps ${directory}/recent\n${server.process.output()}`,
     )
   }
+}
+
+/** Rejects when nothing was sent for a while: the node, or this harness, hangs. */
+async function standstill(): Promise<never> {
+  for (let before = -1; tally.inputs !== before; ) {
+    before = tally.inputs
+    await new Promise((resolve) => setTimeout(resolve, 20_000).unref())
+  }
+  const answers = await retried(server.address, apiVersions, 5000).then(
+    () => 'the node still answers',
+    (error: Error) => `the node does not answer: ${error.message}`,
+  )
+  throw new Error(`standstill after ${tally.inputs} inputs, seed ${seed}; ${answers}\n${server.process.output()}`)
 }
 
 /** The node still does its work for a client that behaves. */
@@ -85,14 +103,14 @@ const random = new Random(seed)
 console.log(`fuzz: ${inputs} inputs on ${server.kind}, seed ${seed}`)
 // Code is compiled and caches are filled by the first inputs; what they leave is the baseline.
 await attack(Math.min(50_000, Math.ceil(inputs / 5)), random.fork())
-const baseline = await settledBytes(server)
+const baseline = await memory()
 const prober = new Prober(server, directory)
 const start = performance.now()
 await attack(Math.ceil(inputs * 0.8), random.fork())
 const seconds = (performance.now() - start) / 1000
-const longestMs = await longestStallMs(stallFile)
+const longestMs = isMillrace ? await longestStallMs(directory) : null
 const probed = await prober.finish()
-const growth = (await settledBytes(server)) - baseline
+const growth = (await memory()) - baseline
 await serves()
 
 const stall = longestMs ?? probed.longest
@@ -103,10 +121,10 @@ console.log(
 console.log(
   `longest stall ${stall.toFixed(1)} ms (${longestMs === null ? 'probed' : 'by its own measure'}; a prober waited ` +
     `${probed.longest.toFixed(1)} ms at most, ${probed.median.toFixed(2)} ms median); ` +
-    `memory ${(baseline / 2 ** 20).toFixed(0)} MiB, afterwards ${(growth / 2 ** 20).toFixed(1)} MiB more`,
+    `${(baseline / 2 ** 20).toFixed(1)} MiB alive, afterwards ${(growth / 2 ** 20).toFixed(1)} MiB more`,
 )
 await server.stop()
-if (server.kind === 'millrace') {
+if (isMillrace) {
   if (stall > Number(values['stall-ms'])) throw new Error(`a stall of ${stall.toFixed(1)} ms`)
   if (growth > growthBytesMax) throw new Error(`memory grew by ${(growth / 2 ** 20).toFixed(1)} MiB`)
 }

@@ -10,7 +10,7 @@ import { readyTopic, retried } from '../support/retry.ts'
 import { Server, type ServerKind } from '../support/server.ts'
 import { apiVersions, findCoordinator } from '../support/wire-calls.ts'
 import { crafted, type Case } from './refusal-cases.ts'
-import { wellFormed } from './inputs.ts'
+import { menuOf, wellFormed } from './inputs.ts'
 import { frame } from '../support/wire.ts'
 import { groups, topics } from './values.ts'
 
@@ -76,8 +76,9 @@ const harmless = new Set([0, 1, 2, 3, 9, 10, 12, 13, 14, 15, 16, 18, 21, 23, 32,
 
 function generated(random: Random, count: number, offered: ReadonlyMap<number, readonly [number, number]>): Case[] {
   const cases: Case[] = []
+  const menu = menuOf(offered)
   while (cases.length < count) {
-    const bytes = wellFormed(random)
+    const bytes = wellFormed(random, menu)
     const [apiKey, version] = [bytes.readInt16BE(4), bytes.readInt16BE(6)]
     const range = offered.get(apiKey)
     if (!harmless.has(apiKey) || range === undefined || version < range[0] || version > range[1]) continue
