@@ -141,7 +141,14 @@ export class IdempotentProducer {
     const body = { acks: -1, timeoutMs: 5000, topicData: [{ name: this.topic, topicId, partitionData }] }
     // The first version that may carry zstd.
     const fromVersion = this.#codec === 'zstd' ? 7 : 0
-    queue.turn = queue.turn.then(() => this.#client.tolerate(() => this.#client.leaderOf(this.topic, queue.partition)))
+    queue.turn = queue.turn.then(async () => {
+      // Once one did not get through, none behind it may: to a broker that knows nothing of the producer yet, any
+      // sequence is as good as the first.
+      if (queue.isResetting) return null
+      const found = await this.#client.tolerate(() => this.#client.leaderOf(this.topic, queue.partition))
+      if (found === null) queue.isResetting = true
+      return found
+    })
     const wire = await queue.turn
     if (wire === null) return false
     const answer = await this.#client.tolerate(() => wire.request(Produce, body, { fromVersion }))
