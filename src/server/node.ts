@@ -112,6 +112,11 @@ export class Node implements HttpSource {
     return this.#controllerAddress
   }
 
+  /** Clients connected now. */
+  get connectionCount(): number {
+    return this.#acceptor.connections.size
+  }
+
   /** The cluster as this node shows it to clients. */
   get image(): MetadataImage {
     return this.#publisher.image

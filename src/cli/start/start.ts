@@ -13,6 +13,7 @@ import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
 import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
 import { VERSION } from '../version.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
+import { tidyAfterStart } from './after-start.ts'
 import { type BannerFacts, banner } from './banner.ts'
 import type { StartFlags } from './command.ts'
 import type { HttpServer } from './http-server.ts'
@@ -45,6 +46,7 @@ export async function start(flags: StartFlags): Promise<void> {
   if (signal === null) {
     http = await startHttp(config, node)
     process.stdout.write(banner(bannerFacts(node, http?.address ?? null)))
+    tidyAfterStart(() => node.connectionCount === 0)
     signal = await stopped
   }
   env.log.info('stopping', { signal })
