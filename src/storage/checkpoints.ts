@@ -7,16 +7,10 @@ import type { RecoveryInput } from './log-recovery.ts'
 import type { LogState } from './log-state.ts'
 import { OffsetCheckpointFile, type OffsetTable } from './offset-checkpoint.ts'
 import { inParallel } from './parallel.ts'
-import type { PartitionLog } from './partition-log.ts'
 
 const PARALLEL_FLUSHES = 8
 /** Checkpoints without an append after which a log counts as idle. */
 const IDLE_TICKS = 6
-
-interface Member {
-  readonly state: LogState
-  readonly log: PartitionLog
-}
 
 /**
  * The recovery points and start offsets of all logs of a folder, on disk. One ticker for all logs: it writes what is
@@ -24,7 +18,7 @@ interface Member {
  */
 export class Checkpoints {
   readonly #env: Env
-  readonly #members = new Map<string, Member>()
+  readonly #members = new Map<string, LogState>()
   readonly #changed = new Set<LogState>()
   readonly #recoveryPoints: OffsetCheckpointFile
   readonly #startOffsets: OffsetCheckpointFile
@@ -83,8 +77,8 @@ export class Checkpoints {
     }
   }
 
-  add(name: string, state: LogState, log: PartitionLog): void {
-    this.#members.set(name, { state, log })
+  add(name: string, state: LogState): void {
+    this.#members.set(name, state)
     this.#loadedPoints.delete(name)
     this.#loadedStarts.delete(name)
   }
@@ -92,7 +86,7 @@ export class Checkpoints {
   /** The partition's directory is gone. Durable when it resolves: another log may get the name now. */
   async remove(name: string): Promise<void> {
     const member = this.#members.get(name)
-    if (member !== undefined) this.#changed.delete(member.state)
+    if (member !== undefined) this.#changed.delete(member)
     const wasKnown = this.#members.delete(name) || this.#loadedPoints.has(name)
     this.#loadedPoints.delete(name)
     this.#loadedStarts.delete(name)
@@ -135,7 +129,7 @@ export class Checkpoints {
         this.#changed.add(state)
         return
       }
-      if (state.durableOffset < state.writtenOffset) state.onSyncDue?.()
+      if (state.durableOffset < state.writtenOffset) state.parts?.syncSoon()
       takeSnapshotIfWorthIt(state)
       await flushDerived(state)
       this.#noteIdle(state)
@@ -173,13 +167,13 @@ export class Checkpoints {
   }
 
   *#points(): Generator<TopicPartition & { offset: number }> {
-    for (const { state } of this.#members.values()) yield { ...state.topicPartition, offset: state.recoveryPoint }
+    for (const state of this.#members.values()) yield { ...state.topicPartition, offset: state.recoveryPoint }
     // Logs that were not opened (faulty ones too) keep what was known of them.
     yield* this.#loadedPoints.values()
   }
 
   *#starts(): Generator<TopicPartition & { offset: number }> {
-    for (const { state } of this.#members.values()) {
+    for (const state of this.#members.values()) {
       // Also where the first segment begins just there: a power cut may bring back the removed ones before it.
       if (state.logStartOffset > 0) yield { ...state.topicPartition, offset: state.logStartOffset }
     }

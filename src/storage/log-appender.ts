@@ -32,11 +32,9 @@ const ROW_BYTES_MAX = 64 * 1024
 /** Gives batches their place: offset, segment, position. All synchronous; the writer is told that there is something. */
 export class LogAppender {
   readonly #state: LogState
-  readonly #appended: () => void
 
-  constructor(state: LogState, appended: () => void) {
+  constructor(state: LogState) {
     this.#state = state
-    this.#appended = appended
   }
 
   appendAsLeader(batch: Buffer, { leaderEpoch, wallMs }: { leaderEpoch: number; wallMs: number }): AppendResult {
@@ -50,7 +48,7 @@ export class LogAppender {
     const lastOffset = baseOffset + lastOffsetDelta(batch, 0)
     const segment = this.#segmentFor(batch, 0, batch.length, wallMs)
     this.#push(batch, baseOffset, segment, this.#place(batch, 0, batch.length, segment, wallMs))
-    this.#appended()
+    this.#state.parts?.appended()
     return { baseOffset, lastOffset, logAppendTimeMs: isAppendTime ? wallMs : NO_TIMESTAMP }
   }
 
@@ -72,7 +70,7 @@ export class LogAppender {
     }
     if (row === null) return
     this.#push(batches.subarray(row.start), row.baseOffset, row.segment, row.position)
-    this.#appended()
+    this.#state.parts?.appended()
   }
 
   #checkWritable(): void {

@@ -318,3 +318,21 @@ withLog(
     assert.equal(third.log.endOffset, model.batches[2]?.endOffset)
   },
 )
+
+withLog('what was set aside is not opened with the others found', async (_, machine, { manager }) => {
+  await manager.openLog({ topic: 't', partition: 1 }, TEST_TOPIC_ID, config)
+  await manager.close()
+  const second = await LogManager.open(machine.boot().env, options)
+  const found = await second.readFound()
+  assert.deepEqual(
+    found.map(({ topicPartition: { partition }, topicId }) => [partition, topicId]),
+    [
+      [0, TEST_TOPIC_ID],
+      [1, TEST_TOPIC_ID],
+    ],
+  )
+  await second.quarantine(topicPartition)
+  assert.deepEqual(await second.openFound(() => config), [])
+  assert.equal(second.get(topicPartition), null)
+  assert.equal(second.logCount, 1)
+})

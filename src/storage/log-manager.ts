@@ -78,6 +78,8 @@ export class LogManager {
   readonly #busy = new Set<string>()
   /** Found and not looked at: after an unclean stop such a log may still end in torn bytes. */
   readonly #untouched: Set<string>
+  /** Of the partitions found and still there; null: not read yet, or not said. */
+  readonly #topicIds: Map<string, TopicId | null>
   #onReadOnlyChange: ((isReadOnly: boolean) => void) | null = null
   #isClosed = false
 
@@ -89,6 +91,7 @@ export class LogManager {
     this.metaProperties = opened.meta
     this.found = opened.found
     this.previousBrokerEpoch = opened.previousBrokerEpoch
+    this.#topicIds = new Map(opened.found.map((topicPartition) => [partitionName(topicPartition), null]))
     this.#untouched = new Set(opened.previousBrokerEpoch === null ? opened.found.map(partitionName) : [])
     this.#checkpoints = opened.checkpoints
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
@@ -170,11 +173,17 @@ export class LogManager {
   /** The topic ids of the partitions found, as their directories say. */
   async readFound(): Promise<FoundLog[]> {
     const result: FoundLog[] = []
-    await inParallel(this.found, PARALLEL_LOGS, async (topicPartition) => {
+    await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
       const topicId = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
+      this.#topicIds.set(partitionName(topicPartition), topicId)
       result.push({ topicPartition, topicId })
     })
     return result
+  }
+
+  /** Without those that were set aside or deleted. */
+  #stillFound(): TopicPartition[] {
+    return this.found.filter((topicPartition) => this.#topicIds.has(partitionName(topicPartition)))
   }
 
   /**
@@ -183,7 +192,7 @@ export class LogManager {
    */
   async openFound(configOf: (topic: string) => LogConfig = () => defaultLogConfig): Promise<FaultyLog[]> {
     const faulty: FaultyLog[] = []
-    await inParallel(this.found, PARALLEL_LOGS, async (topicPartition) => {
+    await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
       if (this.#logs.has(partitionName(topicPartition))) return
       try {
         await this.openLog(topicPartition, null, configOf(topicPartition.topic))
@@ -209,30 +218,31 @@ export class LogManager {
     }
     return this.#exclusively(name, async () => {
       this.#untouched.delete(name)
-      const directory = this.#directory(topicPartition)
-      const actualId = await this.#identify(directory, topicId)
+      const actualId = await this.#identify(name, topicId)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
       state.isIdentityDurable = input.isClean
       await recoverLog(state, input)
       const log = new PartitionLog(state)
       this.#logs.set(name, log)
-      this.#checkpoints.add(name, state, log)
+      this.#checkpoints.add(name, state)
       return log
     })
   }
 
   /** Makes the directory when there is none, and settles whose it is. */
-  async #identify(directory: string, topicId: TopicId | null): Promise<TopicId> {
+  async #identify(name: string, topicId: TopicId | null): Promise<TopicId> {
     const { disk } = this.#env
-    const isThere = (await disk.stat(directory)) !== null
+    const directory = `${this.#folder}/${name}`
+    const known = this.#topicIds.get(name)
+    const isThere = known !== undefined || (await disk.stat(directory)) !== null
     if (!isThere) {
       assert(topicId !== null, `a new log in ${directory} needs a topic id`)
       // What the checkpoints may say of the name is about another log.
-      await this.#checkpoints.remove(directory.slice(this.#folder.length + 1))
+      await this.#checkpoints.remove(name)
       await disk.makeDirectory(directory)
     }
-    const found = isThere ? await readPartitionMetadata(disk, directory) : null
+    const found = known ?? (isThere ? await readPartitionMetadata(disk, directory) : null)
     if (found !== null && topicId !== null && found !== topicId)
       throw new TopicIdMismatchError(directory, found, topicId)
     if (found === null && topicId !== null) {
@@ -275,6 +285,7 @@ export class LogManager {
     return this.#exclusively(name, async () => {
       const log = this.#logs.get(name)
       this.#logs.delete(name)
+      this.#topicIds.delete(name)
       this.#untouched.delete(name)
       await log?.abandon()
       const directory = this.#directory(topicPartition)

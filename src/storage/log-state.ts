@@ -21,6 +21,18 @@ export interface ReadCursor {
   readonly position: number
 }
 
+/** What the parts of a log tell each other. */
+export interface LogParts {
+  /** Something was appended. */
+  appended(): void
+  /** `writtenOffset` or `durableOffset` has grown. */
+  progressed(): void
+  /** Once. */
+  failed(error: Error): void
+  /** In relaxed mode: what is written is to be synced. */
+  syncSoon(): void
+}
+
 export interface PendingSnapshot {
   readonly offset: number
   readonly content: Buffer
@@ -77,9 +89,8 @@ export class LogState {
   cursors: ReadCursor[] | null = null
   /** Truncation, deletion of segments and closing exclude each other. */
   #exclusive: Lock | null = null
-  onFailed: ((error: Error) => void) | null = null
-  /** In relaxed mode: asks the writer to sync what is written. */
-  onSyncDue: (() => void) | null = null
+  /** Set once by the log's owner. */
+  parts: LogParts | null = null
   /** Checkpoints in a row without an append, and `appendedBytes` at the last one. */
   idleTicks = 0
   appendedAtTick = 0
@@ -135,7 +146,7 @@ export class LogState {
       partition,
       reason: error.message,
     })
-    this.onFailed?.(error)
+    this.parts?.failed(error)
   }
 
   /** Before the first acknowledgement: a power cut must not take the directory or whose it is. Rejects with `DiskError`. */

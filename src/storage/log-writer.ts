@@ -27,7 +27,6 @@ interface FlushWaiter {
  */
 export class LogWriter {
   readonly #state: LogState
-  readonly #progressed: () => void
   #isWriting = false
   #isSyncing = false
   /** Segments with bytes in the file that are not synced: one, or two after a roll. */
@@ -46,9 +45,8 @@ export class LogWriter {
   #waiters: FlushWaiter[] | null = null
   #idle: (() => void)[] | null = null
 
-  constructor(state: LogState, progressed: () => void) {
+  constructor(state: LogState) {
     this.#state = state
-    this.#progressed = progressed
   }
 
   get unwrittenBytes(): number {
@@ -102,7 +100,7 @@ export class LogWriter {
     if (!this.#unsynced.includes(segment)) this.#unsynced = [...this.#unsynced, segment]
     state.tail.written(entries)
     state.writtenOffset = (entries.at(-1) as TailEntry).endOffset
-    this.#progressed()
+    this.#state.parts?.progressed()
     this.#kickSync()
     // The next checkpoint asks for a sync.
     if (state.config.durabilityMode === 'relaxed') state.context.changed(state)
@@ -199,7 +197,7 @@ export class LogWriter {
     state.durableOffset = target
     state.context.changed(state)
     this.#resolveWaiters()
-    this.#progressed()
+    this.#state.parts?.progressed()
   }
 
   async #syncSegment(segment: Segment): Promise<void> {

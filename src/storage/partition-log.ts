@@ -10,7 +10,7 @@ import { type AppendResult, LogAppender } from './log-appender.ts'
 import type { LeaderEpochs } from './leader-epochs.ts'
 import { readFromFiles } from './log-reader.ts'
 import { advanceStartOffset, applyRetention, type RetentionInput } from './log-retention.ts'
-import type { AppendRefusal, LogState } from './log-state.ts'
+import type { AppendRefusal, LogParts, LogState } from './log-state.ts'
 import { truncateFully, truncateTo } from './log-truncation.ts'
 import { LogWriter } from './log-writer.ts'
 import type { ProducerStates, Refusal } from './producer-states.ts'
@@ -42,13 +42,9 @@ export class PartitionLog {
   /** The state is recovered. */
   constructor(state: LogState) {
     this.#state = state
-    this.#writer = new LogWriter(state, () => this.listener?.progressed(this))
-    this.#appender = new LogAppender(state, () => this.#writer.kick())
-    state.onSyncDue = () => this.#writer.syncSoon()
-    state.onFailed = (error) => {
-      this.#writer.failed(error)
-      this.listener?.failed(this, error)
-    }
+    this.#writer = new LogWriter(state)
+    this.#appender = new LogAppender(state)
+    state.parts = new Signals(this, this.#writer)
   }
 
   get topicPartition(): TopicPartition {
@@ -320,6 +316,34 @@ export class PartitionLog {
       `${topicPartition.topic}-${topicPartition.partition} start=${logStartOffset} durable=${durableOffset} ` +
       `written=${writtenOffset} end=${endOffset} segments=${segments.length} bytes=${bytes} epoch=${this.epochs.latest}`
     )
+  }
+}
+
+/** Carries what happens inside a log to its writer and its listener. One object, for there are many idle logs. */
+class Signals implements LogParts {
+  readonly #log: PartitionLog
+  readonly #writer: LogWriter
+
+  constructor(log: PartitionLog, writer: LogWriter) {
+    this.#log = log
+    this.#writer = writer
+  }
+
+  appended(): void {
+    this.#writer.kick()
+  }
+
+  progressed(): void {
+    this.#log.listener?.progressed(this.#log)
+  }
+
+  failed(error: Error): void {
+    this.#writer.failed(error)
+    this.#log.listener?.failed(this.#log, error)
+  }
+
+  syncSoon(): void {
+    this.#writer.syncSoon()
   }
 }
 
