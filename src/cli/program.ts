@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { CommandError, ExitCode } from './exit-code.ts'
 import { addDump } from './dump/command.ts'
-import { VERSION } from './version.ts'
 import { addStart } from './start/command.ts'
+import { addTopic } from './topic/command.ts'
+import { VERSION } from './version.ts'
 
 const EXIT_CODES = `
 Exit codes: 0 done, 1 the command failed, 2 wrong usage or configuration, 3 the data folder was refused,
@@ -17,6 +18,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .exitOverride()
     .showSuggestionAfterError()
   addStart(program)
+  addTopic(program)
   addDump(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })

@@ -1,10 +1,12 @@
 import type { RecordHeader } from '../protocol/batch/build.ts'
 import {
+  attributes,
   baseOffset,
   isControl,
   isTransactional,
   lastOffset,
   partitionLeaderEpoch,
+  producerEpoch,
   producerId,
   verifyCrc,
 } from '../protocol/batch/header.ts'
@@ -21,6 +23,16 @@ export interface ConsumerRecord {
   readonly value: Buffer | null
   readonly headers: readonly RecordHeader[]
   readonly leaderEpoch: number
+  /** Of the batch that the record came in; one object for all its records. */
+  readonly batch: BatchFacts
+}
+
+export interface BatchFacts {
+  /** As on the wire: codec, kind of timestamp, transactional, control. */
+  readonly attributes: number
+  /** -1: not from an idempotent producer. */
+  readonly producerId: number
+  readonly producerEpoch: number
 }
 
 export interface AbortedTransaction {
@@ -46,6 +58,7 @@ export class FetchedRecords {
   #records: Iterator<BatchRecord> | null = null
   #batchEnd = 0
   #leaderEpoch = -1
+  #batch: BatchFacts = { attributes: 0, producerId: -1, producerEpoch: -1 }
 
   constructor(parts: {
     topic: string
@@ -83,6 +96,7 @@ export class FetchedRecords {
         value,
         headers,
         leaderEpoch: this.#leaderEpoch,
+        batch: this.#batch,
       }
     }
   }
@@ -98,6 +112,11 @@ export class FetchedRecords {
     }
     this.#batchEnd = lastOffset(this.#buffer, at) + 1
     this.#leaderEpoch = partitionLeaderEpoch(this.#buffer, at)
+    this.#batch = {
+      attributes: attributes(this.#buffer, at),
+      producerId: producerId(this.#buffer, at),
+      producerEpoch: producerEpoch(this.#buffer, at),
+    }
     this.#records = this.#isVisible(at) ? recordsOf(this.#buffer, at) : null
     return true
   }

@@ -1,0 +1,34 @@
+import { ErrorCode } from '../../protocol/errors.ts'
+import { withCluster } from '../connect.ts'
+import { CommandError, ExitCode } from '../exit-code.ts'
+import { print } from '../output.ts'
+import type { TopicFlags } from './command.ts'
+import { parseCount, parseSettings } from './settings.ts'
+
+export async function createTopics(names: readonly string[], flags: TopicFlags): Promise<void> {
+  const partitions = parseCount('--partitions', flags.partitions)
+  const replicationFactor = parseCount('--replicas', flags.replicas)
+  const wanted = {
+    ...(partitions === undefined ? {} : { partitions }),
+    ...(replicationFactor === undefined ? {} : { replicationFactor }),
+    configs: parseSettings(flags.config),
+  }
+  await withCluster(flags, async ({ admin }) => {
+    const created = await admin.createTopics(names.map((name) => ({ name, ...wanted })))
+    const isThere = (errorCode: number | undefined) => errorCode === ErrorCode.TOPIC_ALREADY_EXISTS
+    const failed = created.filter(({ error }) => error !== null && !(flags.ifNotExists && isThere(error.errorCode)))
+    const shown = created.map(({ name, error, topicId, partitions: count, replicationFactor: copies }) =>
+      error === null
+        ? { name, created: true, topicId, partitions: count, replicas: copies }
+        : { name, created: false, error: error.code, message: error.message },
+    )
+    const lines = created.map(({ name, error, partitions: count, replicationFactor: copies }) => {
+      if (error === null)
+        return `created ${name}: ${count} partitions, ${copies} ${copies === 1 ? 'copy' : 'copies'} of each`
+      return failed.some((topic) => topic.name === name) ? error.message : `${name} exists already`
+    })
+    await print(flags.format, shown, lines)
+    if (failed.length > 0)
+      throw new CommandError(ExitCode.failed, `${failed.length} of ${names.length} topics not created`)
+  })
+}
