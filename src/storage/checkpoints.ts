@@ -9,8 +9,10 @@ import { OffsetCheckpointFile, type OffsetTable } from './offset-checkpoint.ts'
 import { inParallel } from './parallel.ts'
 
 const PARALLEL_FLUSHES = 8
-/** Checkpoints without an append after which a log counts as idle. */
-const IDLE_TICKS = 6
+/** What a start after a crash has to verify is bounded by this, not only by time. */
+const UNCOVERED_BYTES_MAX = 128 * 1024 ** 2
+/** A log that nothing was appended to for this long counts as idle. */
+const IDLE_MS = 30_000
 
 /**
  * The recovery points and start offsets of all logs of a folder, on disk. One ticker for all logs: it writes what is
@@ -31,6 +33,8 @@ export class Checkpoints {
   #intervalMs = 0
   #timer: Timer | null = null
   #ticking: Promise<void> | null = null
+  /** Appended to all logs since the last checkpoint. */
+  #uncoveredBytes = 0
   #isStopped = false
 
   private constructor(
@@ -97,7 +101,11 @@ export class Checkpoints {
 
   changed(state: LogState): void {
     this.#changed.add(state)
-    if (this.#timer === null && this.#ticking === null && !this.#isStopped) this.#schedule()
+    this.#uncoveredBytes += state.appendedBytes - state.countedBytes
+    state.countedBytes = state.appendedBytes
+    if (this.#ticking !== null || this.#isStopped) return
+    if (this.#uncoveredBytes > UNCOVERED_BYTES_MAX) void this.tick()
+    else if (this.#timer === null) this.#schedule()
   }
 
   /** Only while something has changed: an idle node wakes for nothing. */
@@ -122,6 +130,7 @@ export class Checkpoints {
   async #tickNow(): Promise<void> {
     const changed = [...this.#changed]
     this.#changed.clear()
+    this.#uncoveredBytes = 0
     await inParallel(changed, PARALLEL_FLUSHES, async (state) => {
       if (state.isClosed || state.failure !== null) return
       // A snapshot of now would be of records that are about to go.
@@ -145,11 +154,11 @@ export class Checkpoints {
   /** A log that nothing is appended to lets go of its recent batches and of its file after a while. */
   #noteIdle(state: LogState): void {
     if (state.tail.isEmpty) return
-    state.idleTicks = state.appendedBytes === state.appendedAtTick ? state.idleTicks + 1 : 0
+    const nowMs = this.#env.clock.monotonicMs()
+    if (state.appendedBytes !== state.appendedAtTick) state.idleSinceMs = nowMs
     state.appendedAtTick = state.appendedBytes
-    if (state.idleTicks < IDLE_TICKS) this.#changed.add(state)
+    if (nowMs - state.idleSinceMs < IDLE_MS) this.#changed.add(state)
     else {
-      state.idleTicks = 0
       // A start after a crash then finds everything said about it.
       takeSnapshot(state)
       void flushDerived(state)

@@ -111,6 +111,25 @@ withLog(
   },
 )
 
+test('what a start accepts after a failed sync outlives a power cut, though the kernel forgot it', async () => {
+  await simulate({ seed: 9 }, async (sim) => {
+    const machine = sim.addMachine('node')
+    const model = new LogModel(sim.streams.workload)
+    const first = machine.boot()
+    const { log } = await open(first.env, { ...config, segmentBytes: 100_000 })
+    machine.failDisk({ operation: 'sync', pathEnd: '.log', code: 'EIO' })
+    fill(log, model, 5)
+    await assert.rejects(log.flush(), /EIO/)
+    machine.kill(first)
+    const second = await open(machine.boot().env)
+    assert.equal(second.log.durableOffset, model.endOffset)
+    fill(second.log, model, 30)
+    await second.log.flush()
+    machine.losePower('all')
+    await model.compare((await open(machine.boot().env)).log)
+  })
+})
+
 withLog('a failed sync of the directory is latched too', async (_, machine, { log }, model) => {
   machine.failDisk({ operation: 'syncDirectory', pathEnd: 't-0', code: 'EIO' })
   fill(log, model, 1)

@@ -1,3 +1,6 @@
+import { assert } from '../base/assert.ts'
+import type { DiskFile } from '../env/disk.ts'
+import { lastOffset } from '../protocol/batch/header.ts'
 import { beginAt, derive, fits, readSnapshot, removeSnapshots, settleEnds } from './derive.ts'
 import { CorruptLogError } from './errors.ts'
 import { removeIfThere } from './files.ts'
@@ -100,6 +103,7 @@ async function verifySegment(
   const path = state.path(segment, 'log')
   const from = await startPositionFor(state, segment, recoveryPoint)
   const limitOffset = isLast ? Number.MAX_SAFE_INTEGER : state.limitOf(segment)
+  let rewriteFrom = segment.writtenBytes
   const lease = await state.context.files.acquire(path, 'read')
   try {
     const { file } = lease
@@ -109,7 +113,9 @@ async function verifySegment(
       nextOffset: segment.baseOffset,
       limitOffset,
       verifyFrom: recoveryPoint,
-      onBatch: () => {},
+      onBatch: (buffer, at, position) => {
+        if (lastOffset(buffer, at) >= recoveryPoint) rewriteFrom = Math.min(rewriteFrom, position)
+      },
     })
     if (end.damage !== null) {
       // A closed segment was synced before its successor began, so a torn batch in it is no torn tail.
@@ -125,10 +131,27 @@ async function verifySegment(
       state.context.env.log.warn('A torn tail was cut off', { topic, partition, endOffset: end.nextOffset, bytes: cut })
       await file.truncate(end.position)
     }
+    await rewrite(file, rewriteFrom, end.position)
     await file.sync()
     segment.bytes = segment.writtenBytes = segment.syncedBytes = end.position
     return end.nextOffset
   } finally {
     lease.release()
+  }
+}
+
+const REWRITE_CHUNK_BYTES = 1024 ** 2
+
+/**
+ * Writes [from, to) over itself. Without it the sync that follows may mean nothing: when a sync of the process before us
+ * failed, the kernel took these pages for clean, and they are in memory only (fsyncgate).
+ */
+async function rewrite(file: DiskFile, from: number, to: number): Promise<void> {
+  for (let position = from; position < to; ) {
+    const chunk = Buffer.allocUnsafeSlow(Math.min(REWRITE_CHUNK_BYTES, to - position))
+    const filled = await file.read(chunk, position)
+    assert(filled === chunk.length, `read ${filled} of ${chunk.length} bytes at ${position} of ${file.path}`)
+    await file.write([chunk], position)
+    position += filled
   }
 }

@@ -83,6 +83,8 @@ export class LogState {
   derivedFlush: Promise<void> | null = null
   /** Bytes appended since the log was opened. */
   appendedBytes = 0
+  /** Of them, those that the checkpoints have counted. */
+  countedBytes = 0
   /** Changes when offsets or positions known before may be wrong: truncation, removal of segments. */
   generation = 0
   /** Where readers of files stopped: the next read finds its position without an index. Most recent last. */
@@ -91,8 +93,8 @@ export class LogState {
   #exclusive: Lock | null = null
   /** Set once by the log's owner. */
   parts: LogParts | null = null
-  /** Checkpoints in a row without an append, and `appendedBytes` at the last one. */
-  idleTicks = 0
+  /** Monotonic time of the first checkpoint that saw the last append, and `appendedBytes` at the last one. */
+  idleSinceMs = 0
   appendedAtTick = 0
 
   constructor(
@@ -153,7 +155,7 @@ export class LogState {
   async settleIdentity(): Promise<void> {
     if (this.isIdentityDurable) return
     this.isDirectoryDirty = true
-    await syncPartitionMetadata(this.context.env.disk, this.directory)
+    await syncPartitionMetadata(this.context.env.disk, this.directory, this.topicId)
     await this.context.syncFolder()
     this.isIdentityDurable = true
   }

@@ -16,20 +16,28 @@ export async function writePartitionMetadata(disk: Disk, directory: string, topi
   const file = await disk.open(`${directory}/${PARTITION_METADATA}`, 'create')
   try {
     await file.truncate(0)
-    await file.write([Buffer.from(`version: 0\ntopic_id: ${topicId}`)], 0)
+    await file.write([contentFor(topicId)], 0)
   } finally {
     await file.close()
   }
 }
 
-/** Nothing to do where there is none: Kafka of old wrote none. */
-export async function syncPartitionMetadata(disk: Disk, directory: string): Promise<void> {
+/**
+ * Written over itself first: the sync of a process before us may have failed, and the kernel takes the page for clean
+ * since. Nothing to do where there is no file: Kafka of old wrote none.
+ */
+export async function syncPartitionMetadata(disk: Disk, directory: string, topicId: TopicId): Promise<void> {
   const path = `${directory}/${PARTITION_METADATA}`
   if ((await disk.stat(path)) === null) return
   const file = await disk.open(path, 'write')
   try {
+    await file.write([contentFor(topicId)], 0)
     await file.sync()
   } finally {
     await file.close()
   }
+}
+
+function contentFor(topicId: TopicId): Buffer {
+  return Buffer.from(`version: 0\ntopic_id: ${topicId}`)
 }
