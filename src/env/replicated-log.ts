@@ -34,6 +34,9 @@ export interface ReplicatedLog {
   append(batch: Buffer): number
   /** Resolves when `committedOffset` has reached `offset`; rejects with `LogUnavailableError`. */
   committed(offset: number): Promise<void>
-  /** Whole batches from the one that holds `offset`, about `maxBytes` of them (at least one); empty at the end. */
+  /**
+   * Whole batches from the one that holds `offset`, about `maxBytes` of them (at least one); empty at the end. Rejects
+   * with `LogUnavailableError` (`storage`) where the disk fails or the log is damaged.
+   */
   read(offset: number, maxBytes: number): Promise<Buffer>
 }

@@ -1,9 +1,12 @@
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../env/clock.ts'
+import { DiskError } from '../env/disk.ts'
 import { LogUnavailableError, type ReplicatedLog } from '../env/replicated-log.ts'
 import type { TopicPartition } from '../model/ids.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { CorruptLogError } from '../storage/errors.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
+import type { ReadLimits, ReadResult } from '../storage/tail.ts'
 import type { AckWait } from './ack-queue.ts'
 import type { Partition } from './partition.ts'
 
@@ -77,8 +80,17 @@ export class LeaderLog implements ReplicatedLog {
   async read(offset: number, maxBytes: number): Promise<Buffer> {
     const limitOffset = this.#log.endOffset
     if (offset >= limitOffset) return Buffer.alloc(0)
-    const { buffers } = await this.#log.read(offset, { maxBytes, limitOffset, atLeastOneBatch: true })
+    const { buffers } = await this.#read(offset, { maxBytes, limitOffset, atLeastOneBatch: true })
     return buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers)
+  }
+
+  async #read(offset: number, limits: ReadLimits): Promise<ReadResult> {
+    try {
+      return await this.#log.read(offset, limits)
+    } catch (error) {
+      if (!(error instanceof DiskError || error instanceof CorruptLogError)) throw error
+      throw new LogUnavailableError('storage', error.message)
+    }
   }
 
   #resigned(): LogUnavailableError {
