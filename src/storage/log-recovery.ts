@@ -131,7 +131,7 @@ async function verifySegment(
       state.context.env.log.warn('A torn tail was cut off', { topic, partition, endOffset: end.nextOffset, bytes: cut })
       await file.truncate(end.position)
     }
-    await rewrite(file, rewriteFrom, end.position)
+    if (isLast) await rewrite(file, rewriteFrom, end.position)
     await file.sync()
     segment.bytes = segment.writtenBytes = segment.syncedBytes = end.position
     return end.nextOffset
@@ -143,8 +143,10 @@ async function verifySegment(
 const REWRITE_CHUNK_BYTES = 1024 ** 2
 
 /**
- * Writes [from, to) over itself. Without it the sync that follows may mean nothing: when a sync of the process before us
- * failed, the kernel took these pages for clean, and they are in memory only (fsyncgate).
+ * Writes [from, to) of the last segment over itself. Without it the sync that follows may mean nothing: when a sync of
+ * the process before us failed, the kernel took these pages for clean, and they are in memory only (fsyncgate). Closed
+ * segments need none, for their sync had succeeded before the next one began. A power cut on the way does no harm: every
+ * sector holds the same bytes before and after.
  */
 async function rewrite(file: DiskFile, from: number, to: number): Promise<void> {
   for (let position = from; position < to; ) {

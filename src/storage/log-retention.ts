@@ -45,13 +45,14 @@ function moveStart(state: LogState, offset: number): void {
  */
 export async function applyRetention(state: LogState, input: RetentionInput, roll: () => Segment): Promise<void> {
   if (state.failure !== null || state.isClosed) return
-  const deletesByPolicy = state.config.cleanupPolicy.includes('delete')
-  const limit = Math.min(input.highWatermark, state.durableOffset)
-  const byTime = deletesByPolicy ? await countTooOld(state, input.wallMs, limit) : 0
-  const bySize = deletesByPolicy ? countTooMany(state, limit) : 0
-  const count = Math.max(byTime, bySize)
-  if (count > 0) {
-    if (count === state.segments.length) await beginNext(state, roll)
+  if (state.config.cleanupPolicy.includes('delete')) {
+    const limit = Math.min(input.highWatermark, state.durableOffset)
+    const byTime = await countTooOld(state, input.wallMs, limit)
+    let count = Math.max(byTime, countTooMany(state, limit))
+    if (count === state.segments.length - 1 && isActiveTooOld(state, input)) {
+      await beginNext(state, roll)
+      count++
+    }
     const start = (state.segments[count] as Segment).baseOffset
     if (start > state.logStartOffset) {
       moveStart(state, start)
@@ -61,17 +62,27 @@ export async function applyRetention(state: LogState, input: RetentionInput, rol
   await deleteBelowStart(state)
 }
 
-/** How many segments from the front hold nothing younger than the retention time. */
+/** How many closed segments from the front hold nothing younger than the retention time. */
 async function countTooOld(state: LogState, wallMs: number, limit: number): Promise<number> {
   const { retentionMs } = state.config
   if (retentionMs < 0) return 0
   let count = 0
-  for (const segment of [...state.segments]) {
-    if (segment.bytes === 0 || state.segmentLimit(count) > limit) break
-    if (wallMs - (await newestMs(state, segment)) <= retentionMs) break
+  for (const segment of state.segments.slice(0, -1)) {
+    if (state.segmentLimit(count) > limit || wallMs - (await newestMs(state, segment)) <= retentionMs) break
     count++
   }
   return count
+}
+
+/**
+ * Asked right before it is rolled, without a wait between: it may have grown since retention began. Nothing that is not
+ * durable, or not below the high watermark, may be in it. Without timestamps it waits for `segment.ms`.
+ */
+function isActiveTooOld({ active, config, durableOffset, endOffset }: LogState, input: RetentionInput): boolean {
+  if (config.retentionMs < 0 || active.bytes === 0 || active.newest === null || active.newest.timestampMs < 0)
+    return false
+  const isSettled = durableOffset === endOffset && endOffset <= input.highWatermark
+  return isSettled && input.wallMs - active.newest.timestampMs > config.retentionMs
 }
 
 /** Without timestamps, when the file was last written. */

@@ -99,12 +99,19 @@ function damaged(content: FileContent, { bytes, position }: FileChange, fate: Fa
       // The length was extended over blocks that still hold what they held before: here, an earlier part of the file.
       const result = Buffer.alloc(bytes.length)
       if (content.length > 0) content.read(result, random.below(Math.min(content.length, 2 ** 32)))
-      return result
+      return overExisting(content, result, position)
     }
     default:
       // The length reached the disk, the data did not.
-      return Buffer.alloc(bytes.length)
+      return overExisting(content, Buffer.alloc(bytes.length), position)
   }
+}
+
+/** Only blocks that the file did not have before can hold zeros or something else: an overwrite that is lost leaves the old. */
+function overExisting(content: FileContent, bytes: Buffer, position: number): Buffer {
+  const overlap = Math.min(bytes.length, Math.max(0, content.length - position))
+  if (overlap > 0) content.read(bytes.subarray(0, overlap), position)
+  return bytes
 }
 
 /** Flips one bit of what is on the platter, as a worn disk does. */
