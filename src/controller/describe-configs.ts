@@ -44,9 +44,12 @@ export function describeConfigs(
   loggers: LoggerLevels,
   request: DescribeConfigsRequest,
 ): DescribeConfigsResponse {
+  const unknown = request.resources.find(({ resourceType }) => !resourceTypes.has(resourceType))
   const results = request.resources.map((resource): Result => {
     const { resourceType, resourceName, configurationKeys } = resource
-    const described = describeResource(image, broker, loggers, resource)
+    // One type that is none refuses the whole request, as Kafka does.
+    const described =
+      unknown === undefined ? describeResource(image, broker, loggers, resource) : unsupportedType(unknown.resourceType)
     if ('errorCode' in described) return { ...described, resourceType, resourceName, configs: [] }
     const wanted = (configurationKeys ?? []).length === 0 ? null : new Set(configurationKeys)
     const configs = described
@@ -59,6 +62,12 @@ export function describeConfigs(
     return { errorCode: ErrorCode.NONE, errorMessage: '', resourceType, resourceName, configs }
   })
   return { throttleTimeMs: 0, results }
+}
+
+const resourceTypes: ReadonlySet<number> = new Set(Object.values(ResourceType))
+
+function unsupportedType(resourceType: number): Refusal {
+  return refusal(ErrorCode.INVALID_REQUEST, `Unsupported resource type: ${resourceType}`)
 }
 
 function describeResource(
@@ -88,7 +97,7 @@ function describeResource(
       if (name === '') return bad('Group name must not be empty')
       return describeGroup(image, broker, name)
     default:
-      return bad(`Unsupported resource type: ${resourceType}`)
+      return unsupportedType(resourceType)
   }
 }
 

@@ -1,3 +1,4 @@
+import { topicNameProblem } from '../controller/topic-names.ts'
 import type { Env } from '../env/env.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { DescribeLogDirs, DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
@@ -41,7 +42,10 @@ export function describeProducers(
   const topics = request.topics.map(({ name, partitionIndexes }) => ({
     name,
     partitions: partitionIndexes.map((partitionIndex) => {
-      const partition = leaderFor(hosted, name, partitionIndex, { context, leaderEpoch: -1 })
+      const partition =
+        topicNameProblem(name) === null
+          ? leaderFor(hosted, name, partitionIndex, { context, leaderEpoch: -1 })
+          : ErrorCode.INVALID_TOPIC_EXCEPTION
       if (typeof partition === 'number') return { partitionIndex, errorCode: partition, activeProducers: [] }
       return { partitionIndex, errorCode: 0, activeProducers: activeProducers(partition) }
     }),

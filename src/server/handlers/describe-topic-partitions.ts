@@ -23,6 +23,8 @@ const PARTITIONS_MAX = 2000
 /** Served at 0 (KIP-966). Topics come sorted by name, page by page: the cursor says where the next page begins. */
 export function describeTopicPartitions(source: MetadataSource, endpoints: Endpoints): ServedApi {
   const handle = ({ topics, cursor, responsePartitionLimit }: DescribeTopicPartitionsRequest, call: Call): Response => {
+    const problem = cursorProblem(topics, cursor)
+    if (problem !== null) return { topics: topics.map(({ name }) => refused(name, problem)), nextCursor: null }
     const image = source.image()
     const viewer = new PartitionViewer(image, endpoints, call.connection)
     const names = topics.length > 0 ? topics.map(({ name }) => name) : [...image.topicsByName].map(([name]) => name)
@@ -30,13 +32,13 @@ export function describeTopicPartitions(source: MetadataSource, endpoints: Endpo
     let room = Math.max(1, Math.min(responsePartitionLimit, PARTITIONS_MAX))
     for (const name of [...new Set(names)].sort()) {
       if (cursor !== null && name < cursor.topicName) continue
+      if (room === 0) return { topics: answers, nextCursor: { topicName: name, partitionIndex: 0 } }
       const topic = image.topic(name)
       if (topic === undefined) {
         answers.push(absent(name))
         continue
       }
-      const first = cursor?.topicName === name ? Math.max(0, cursor.partitionIndex) : 0
-      if (room === 0) return { topics: answers, nextCursor: { topicName: name, partitionIndex: first } }
+      const first = cursor?.topicName === name ? cursor.partitionIndex : 0
       const shown = topic.partitions.slice(first, first + room)
       answers.push(
         present(
@@ -69,6 +71,19 @@ function present(topic: TopicImage, partitions: TopicAnswer['partitions']): Topi
     partitions,
     topicAuthorizedOperations: TOPIC_OPERATIONS,
   }
+}
+
+function cursorProblem(
+  topics: DescribeTopicPartitionsRequest['topics'],
+  cursor: DescribeTopicPartitionsRequest['cursor'],
+): number | null {
+  if (cursor === null) return null
+  const isListed = topics.length === 0 || topics.some(({ name }) => name === cursor.topicName)
+  return isListed && cursor.partitionIndex >= 0 ? null : ErrorCode.INVALID_REQUEST
+}
+
+function refused(name: string, errorCode: number): TopicAnswer {
+  return { errorCode, name, topicId: NO_TOPIC_ID, isInternal: false, partitions: [] }
 }
 
 function absent(name: string): TopicAnswer {

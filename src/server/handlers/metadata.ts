@@ -57,9 +57,14 @@ function refuse({ topics }: MetadataRequest, version: number): Response | null {
   }
 }
 
+function asksById(topics: MetadataRequest['topics']): boolean {
+  return (topics ?? []).some(({ topicId }) => topicId !== NO_TOPIC_ID)
+}
+
 function missingNames({ topics }: MetadataRequest, source: MetadataSource): string[] {
   const image = source.image()
   const names = new Set<string>()
+  if (asksById(topics)) return []
   for (const { name } of topics ?? []) {
     if (name !== null && image.topic(name) === undefined && topicNameProblem(name) === null) names.add(name)
   }
@@ -110,7 +115,12 @@ function namedTopics(
   created: ReadonlyMap<string, number>,
 ): TopicAnswer[] {
   const answers = new Map<string, TopicAnswer>()
-  for (const { name, topicId } of topics ?? []) {
+  // One id makes it a request by ids: what has only a name is passed over, as by Kafka.
+  const byId = asksById(topics)
+  for (const entry of topics ?? []) {
+    const { topicId } = entry
+    const name = byId ? null : entry.name
+    if (byId && topicId === NO_TOPIC_ID) continue
     const wanted = name ?? topicId
     if (answers.has(wanted)) continue
     const topic = name === null ? image.topicById(topicId) : image.topic(name)
