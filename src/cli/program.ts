@@ -1,6 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { CommandError, ExitCode } from './exit-code.ts'
+import { addConsume } from './consume/command.ts'
 import { addDump } from './dump/command.ts'
+import { addGroup } from './group/command.ts'
+import { addProduce } from './produce/command.ts'
 import { addStart } from './start/command.ts'
 import { addTopic } from './topic/command.ts'
 import { VERSION } from './version.ts'
@@ -19,6 +22,9 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .showSuggestionAfterError()
   addStart(program)
   addTopic(program)
+  addProduce(program)
+  addConsume(program)
+  addGroup(program)
   addDump(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })

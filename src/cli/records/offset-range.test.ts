@@ -16,6 +16,7 @@ const understood: [string, unknown, unknown][] = [
   [':end', start, end],
   ['+5', { type: 'after-start', count: 5 }, null],
   ['-5', { type: 'before-end', count: 5 }, null],
+  ['-5:end', { type: 'before-end', count: 5 }, end],
   ['17', exact(17), null],
   ['17:', exact(17), null],
   [':17', start, exact(17)],

@@ -22,9 +22,9 @@ const START: OffsetBound = { type: 'start' }
 const END: OffsetBound = { type: 'end' }
 
 /**
- * The offsets grammar of Redpanda's rpk:
+ * The offsets grammar of Redpanda's rpk, and `-10:end`, the last ten records:
  *
- *     start   end   :end   100   100:   :100   100:200   +10   -10
+ *     start   end   :end   100   100:   :100   100:200   +10   -10   -10:end
  *     @T   @T:   @:T   @T1:T2     T: 13 digits (ms), 9 or 10 digits (s), 2026-01-31, 2026-01-31T12:00:00Z, -2h (ago);
  *                                 for T2 also: 1h (that much after T1), -1h (ago), end
  *
@@ -35,10 +35,11 @@ export function parseOffsetRange(text: string, nowMs: number): OffsetRange | nul
   if (text === 'end' || text === 'latest') return { from: END, until: null }
   if (text === ':end') return { from: START, until: END }
   if (text.startsWith('@')) return parseTimeRange(text.slice(1), nowMs)
-  const relative = /^([+-])(\d+)$/.exec(text)
+  const relative = /^([+-])(\d+)(:end)?$/.exec(text)
   if (relative !== null) {
     const count = Number(relative[2])
-    return { from: relative[1] === '+' ? { type: 'after-start', count } : { type: 'before-end', count }, until: null }
+    const from: OffsetBound = relative[1] === '+' ? { type: 'after-start', count } : { type: 'before-end', count }
+    return { from, until: relative[3] === undefined ? null : END }
   }
   const exact = /^(\d*)(:?)(\d*|end)$/.exec(text)
   if (exact === null || text === '' || text === ':') return null

@@ -18,9 +18,6 @@ const record: PrintedRecord = {
     { key: 'a', value: Buffer.from('1') },
     { key: 'b', value: null },
   ],
-  logStartOffset: 10,
-  lastStableOffset: 20,
-  highWatermark: 30,
 }
 
 function format(pattern: string): string {
@@ -38,7 +35,7 @@ const printed: [string, string][] = [
   ['%h{%k=%v;}', 'a=1;b=;'],
   ['%d %d{strftime[%F %T.%L]}', '1767323045006 2026-01-02 03:04:05.006'],
   ['%a{compression} %a{compression;number} %a{transactional-bit}', 'lz4 3 1'],
-  ['%e %x %y %i %[ %| %]', '7 9 1 1 10 20 30'],
+  ['%e %x %y %i', '7 9 1 1'],
   ['100%% %{%} \\x41\\t\\\\', '100% {} A\t\\'],
 ]
 

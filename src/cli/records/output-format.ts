@@ -26,9 +26,6 @@ const NUMBERS: Readonly<Record<string, (record: PrintedRecord, index: number) =>
   x: ({ producerId }) => producerId,
   y: ({ producerEpoch }) => producerEpoch,
   i: (_, index) => index,
-  '[': ({ logStartOffset }) => logStartOffset,
-  '|': ({ lastStableOffset }) => lastStableOffset,
-  ']': ({ highWatermark }) => highWatermark,
 }
 
 const TEXTS: Readonly<Record<string, (record: PrintedRecord) => Buffer | null>> = {
@@ -40,8 +37,7 @@ const TEXTS: Readonly<Record<string, (record: PrintedRecord) => Buffer | null>> 
 /**
  * Compiles the %-format of rpk's consume: `%t` topic, `%p` partition, `%o` offset, `%k` key, `%v` value, `%h{…}` headers
  * (inside: `%k %v`), `%d` timestamp, `%e` leader epoch, `%a{…}` attributes, `%x` `%y` producer id and epoch, `%i` number of
- * the record from 1, `%[` `%|` `%]` log start, last stable offset, high watermark; `%K %V %T %H` lengths and header
- * count; `%%`, `%{`, `%}`. Modifiers in braces: numbers `hex64`, `big32`, `little16`, `byte`, `bool`…; text `hex`,
+ * the record from 1; `%K %V %T %H` lengths and header count; `%%`, `%{`, `%}`. Modifiers in braces: numbers `hex64`, `big32`, `little16`, `byte`, `bool`…; text `hex`,
  * `base64`, `base64raw`; timestamp `strftime[%F %T]`. A text says what is wrong with the format.
  */
 export function compileOutputFormat(format: string): ((record: PrintedRecord, index: number) => Buffer) | string {
@@ -110,15 +106,20 @@ function recordPiece(letter: string, modifier: string | null): Piece | string {
   return `unknown %${letter}`
 }
 
-function textEncoder(letter: string, modifier: string | null): ((bytes: Buffer | null) => Buffer) | string {
+function textEncoder(letter: string, modifier: string | null): ((bytes: Uint8Array | null) => Buffer) | string {
   switch (modifier) {
     case null:
-      return (bytes) => bytes ?? NOTHING
+      return (bytes) => (bytes === null ? NOTHING : asBuffer(bytes))
     case 'hex':
     case 'base64':
-      return (bytes) => Buffer.from((bytes ?? NOTHING).toString(modifier))
+      return (bytes) => Buffer.from(asBuffer(bytes ?? NOTHING).toString(modifier))
     case 'base64raw':
-      return (bytes) => Buffer.from((bytes ?? NOTHING).toString('base64').replace(/=+$/, ''))
+      return (bytes) =>
+        Buffer.from(
+          asBuffer(bytes ?? NOTHING)
+            .toString('base64')
+            .replace(/=+$/, ''),
+        )
     default:
       return `%${letter}{${modifier}}: hex, base64 and base64raw are known`
   }
@@ -192,8 +193,13 @@ export function jsonRecord(record: PrintedRecord): string {
   })
 }
 
-function jsonBytes(name: string, bytes: Buffer | null): Record<string, string | null> {
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+function jsonBytes(name: string, bytes: Uint8Array | null): Record<string, string | null> {
   if (bytes === null) return { [name]: null }
-  const text = bytes.toString('utf8')
-  return Buffer.from(text, 'utf8').equals(bytes) ? { [name]: text } : { [`${name}Base64`]: bytes.toString('base64') }
+  const buffer = asBuffer(bytes)
+  const text = buffer.toString('utf8')
+  return Buffer.from(text, 'utf8').equals(buffer) ? { [name]: text } : { [`${name}Base64`]: buffer.toString('base64') }
 }

@@ -11,8 +11,5 @@ export interface PrintedRecord {
   readonly producerEpoch: number
   readonly key: Buffer | null
   readonly value: Buffer | null
-  readonly headers: readonly { readonly key: string; readonly value: Buffer | null }[]
-  readonly logStartOffset: number
-  readonly lastStableOffset: number
-  readonly highWatermark: number
+  readonly headers: readonly { readonly key: string; readonly value: Uint8Array | null }[]
 }

@@ -1,0 +1,147 @@
+import { type Session, withCluster } from '../connect.ts'
+import { Consumer } from '../../client/consumer.ts'
+import type { ConsumerRecord } from '../../client/fetched-records.ts'
+import { PartitionMap } from '../../client/topic-partitions.ts'
+import type { TopicPartition } from '../../model/ids.ts'
+import { CommandError, ExitCode } from '../exit-code.ts'
+import { write } from '../output.ts'
+import { type OffsetRange, parseOffsetRange } from '../records/offset-range.ts'
+import { compileOutputFormat, jsonRecord } from '../records/output-format.ts'
+import type { PrintedRecord } from '../records/printed-record.ts'
+import { parseCount } from '../topic/settings.ts'
+import type { ConsumeFlags } from './command.ts'
+import { resolveRange } from './range.ts'
+
+/** A wait for records is looked up from so often, to see whether the user wants to stop. */
+const POLL_MS = 500
+
+type Print = (record: PrintedRecord, index: number) => string | Buffer
+
+export async function consume(topics: readonly string[], flags: ConsumeFlags): Promise<void> {
+  const print = printerOf(flags.format)
+  const limit = parseCount('--num', flags.num) ?? Number.POSITIVE_INFINITY
+  const range = parseOffsetRange(flags.offset, Date.now())
+  if (range === null) throw new CommandError(ExitCode.usage, `--offset ${flags.offset} is not understood; see --help`)
+  await withCluster(flags, async (session) => {
+    const reader =
+      flags.group === undefined ? await assigned(session, topics, range, flags) : grouped(session, topics, range, flags)
+    const stop = stopSignal()
+    try {
+      await readOut(reader, { print, limit, stop })
+    } finally {
+      await reader.consumer.close()
+    }
+  })
+}
+
+interface Reader {
+  readonly consumer: Consumer
+  /** Partitions with an end, as long as it is not reached. Null: this reader has no end. */
+  readonly ends: PartitionMap<number> | null
+}
+
+async function assigned(
+  { client, admin }: Session,
+  topics: readonly string[],
+  range: OffsetRange,
+  flags: ConsumeFlags,
+): Promise<Reader> {
+  const wanted = flags.partitions?.split(',').map(Number)
+  if (wanted?.some((partition) => !Number.isInteger(partition) || partition < 0)) {
+    throw new CommandError(ExitCode.usage, `--partitions ${flags.partitions} is not a list of numbers`)
+  }
+  const all: TopicPartition[] = (await admin.describeTopics(topics)).flatMap(({ name, partitions }) =>
+    partitions.map(({ partition }) => ({ topic: name, partition })),
+  )
+  const chosen = all.filter(({ partition }) => wanted === undefined || wanted.includes(partition))
+  if (chosen.length === 0) throw new CommandError(ExitCode.failed, `no such partitions of ${topics.join(', ')}`)
+  const ranges = (await resolveRange(admin, chosen, range)).filter(({ from, until }) => until === null || from < until)
+  const consumer = new Consumer(client, {
+    autoOffsetReset: 'earliest',
+    readCommitted: flags.readCommitted ?? false,
+    autoCommit: false,
+  })
+  consumer.assign(ranges.map(({ topic, partition }) => ({ topic, partition })))
+  for (const partition of ranges) consumer.seek(partition, partition.from)
+  if (range.until === null) return { consumer, ends: null }
+  return { consumer, ends: new PartitionMap(ranges.map((partition) => [partition, partition.until as number])) }
+}
+
+function grouped({ client }: Session, topics: readonly string[], range: OffsetRange, flags: ConsumeFlags): Reader {
+  const isEdge = range.from.type === 'start' || range.from.type === 'end'
+  if (!isEdge || range.until !== null || flags.partitions !== undefined) {
+    throw new CommandError(
+      ExitCode.usage,
+      'a group reads on from what it has committed: only -o start and -o end go with -g',
+    )
+  }
+  const consumer = new Consumer(client, {
+    groupId: flags.group as string,
+    autoOffsetReset: range.from.type === 'end' ? 'latest' : 'earliest',
+    readCommitted: flags.readCommitted ?? false,
+  })
+  consumer.subscribe(topics)
+  return { consumer, ends: null }
+}
+
+async function readOut(
+  { consumer, ends }: Reader,
+  { print, limit, stop }: { print: Print; limit: number; stop: { readonly isSet: boolean } },
+): Promise<void> {
+  let count = 0
+  while (count < limit && !stop.isSet) {
+    if (ends !== null && dropReached(consumer, ends) === 0) return
+    const records = await consumer.poll(POLL_MS)
+    const chunks: (string | Buffer)[] = []
+    let read = 0
+    for (const record of records) {
+      if (count === limit || stop.isSet) break
+      read++
+      if (record.offset >= (ends?.get(record) ?? Number.POSITIVE_INFINITY)) continue
+      chunks.push(print(printed(record), ++count))
+    }
+    if (chunks.length > 0)
+      await write(Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk))))
+    giveBack(consumer, records.slice(read))
+  }
+}
+
+/** How many partitions have not reached their end. One that has is not read any more. */
+function dropReached(consumer: Consumer, ends: PartitionMap<number>): number {
+  for (const [partition, end] of ends.entries()) {
+    const position = consumer.position(partition)
+    if (position === null || position < end) continue
+    consumer.pause([partition])
+    ends.delete(partition)
+  }
+  return ends.size
+}
+
+/** What was fetched but not printed is not consumed: a group must not lose it. */
+function giveBack(consumer: Consumer, records: readonly ConsumerRecord[]): void {
+  const firsts = new PartitionMap<number>()
+  for (const record of records) if (!firsts.has(record)) firsts.set(record, record.offset)
+  for (const [partition, offset] of firsts.entries()) consumer.seek(partition, offset)
+}
+
+function printed({ batch, ...record }: ConsumerRecord): PrintedRecord {
+  return { ...record, ...batch }
+}
+
+function printerOf(format: string): Print {
+  if (format === 'json') return (record) => `${jsonRecord(record)}\n`
+  const compiled = compileOutputFormat(format)
+  if (typeof compiled === 'string') throw new CommandError(ExitCode.usage, `--format: ${compiled}`)
+  return compiled
+}
+
+/** Ctrl-C ends the reading, and what was printed is committed; a second one ends at once. */
+function stopSignal(): { readonly isSet: boolean } {
+  const stop = { isSet: false }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      stop.isSet = true
+    })
+  }
+  return stop
+}
