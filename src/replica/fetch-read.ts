@@ -30,6 +30,9 @@ export interface ReadRequest {
   isFirst: boolean
 }
 
+/** KIP-516. */
+const FIRST_VERSION_BY_ID = 13
+
 const NOTHING: readonly Buffer[] = []
 
 /** The partition to read for `target`, or the answer that says why there is none. */
@@ -38,8 +41,11 @@ export function findPartition(
   target: FetchTarget,
   request: ReadRequest,
 ): Partition | PartitionRead {
-  const topic = target.topicId === NO_TOPIC_ID ? target.topic : hosted.nameOf(target.topicId)
-  if (topic === null) return failedRead('', ErrorCode.UNKNOWN_TOPIC_ID)
+  const byName = target.topicId === NO_TOPIC_ID
+  const topic = byName ? target.topic : hosted.nameOf(target.topicId)
+  // From version 13 on there is only the id, and the zero id is none.
+  if (topic === null || (byName && request.context.version >= FIRST_VERSION_BY_ID))
+    return failedRead('', ErrorCode.UNKNOWN_TOPIC_ID)
   if (!request.context.mayAccess(topic)) return failedRead(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
   const { topicId, currentLeaderEpoch: leaderEpoch } = target
   const partition = hosted.led(topic, target.partition, { topicId, leaderEpoch })

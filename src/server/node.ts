@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { type BrokerContext, brokerNumber } from '../controller/config-view.ts'
 import { topicConfigSource } from '../controller/topic-config.ts'
 import { OFFSETS_TOPIC } from '../controller/topic-names.ts'
@@ -13,11 +14,11 @@ import type { MetadataController } from '../quorum/metadata-controller.ts'
 import { openMetadata } from '../quorum/open.ts'
 import { ReplicaManager } from '../replica/replica-manager.ts'
 import type { LogManager } from '../storage/log-manager.ts'
-import { brokerApis } from './broker-apis.ts'
 import { reachableHost, registeredListeners } from './registered-listeners.ts'
 import type { ListenerConfig } from './config/listeners.ts'
 import type { NodeConfig } from './config/node-config.ts'
 import { Acceptor } from './connections/acceptor.ts'
+import type { ClientConnection } from './connections/client-connection.ts'
 import { takeDataFolder } from './data-folder.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { Endpoints } from './endpoints.ts'
@@ -30,6 +31,7 @@ import { LocalController } from './local-controller.ts'
 
 import type { Family } from './metrics/family.ts'
 import { nodeMetrics } from './metrics/node-metrics.ts'
+import { nodeApis } from './node-apis.ts'
 import type { MetadataSource } from './services.ts'
 
 export interface NodeOptions {
@@ -70,7 +72,7 @@ export class Node implements HttpSource {
   readonly #publisher = new ImagePublisher((changes, image) => this.#applyImage(changes, image))
   readonly #acceptor: Acceptor
   readonly #endpoints: Endpoints
-  #dispatcher: Dispatcher | null = null
+  #dispatchers: { readonly broker: Dispatcher; readonly controller: Dispatcher } | null = null
   #listeners: readonly BoundListener[] = []
   #controllerAddress: Address | null = null
   readonly #parts: Parts = {}
@@ -90,7 +92,7 @@ export class Node implements HttpSource {
     this.#acceptor = new Acceptor({
       env,
       limits: config.limits,
-      dispatch: (connection, frame) => this.#dispatcher?.dispatch(connection, frame) ?? null,
+      dispatch: (connection, frame) => this.#dispatch(connection, frame),
       endpointOf: (connection, nodeId) => this.#endpoints.of(connection, nodeId),
     })
   }
@@ -188,14 +190,14 @@ export class Node implements HttpSource {
 
   metrics(): Iterable<Family> {
     const { logs, replicas, groups } = this.#parts
-    if (logs === undefined || replicas === undefined || groups === undefined || this.#dispatcher === null) return []
+    if (logs === undefined || replicas === undefined || groups === undefined || this.#dispatchers === null) return []
     replicas.refreshGauges()
     return nodeMetrics({
       version: this.#options.version,
       nodeId: this.config.nodeId,
       clusterId: this.clusterId,
       acceptor: this.#acceptor,
-      dispatcher: this.#dispatcher,
+      dispatchers: this.#dispatchers,
       replicas: replicas.metrics,
       storage: logs.usage,
       isReadOnly: !logs.isWritable,
@@ -306,7 +308,7 @@ export class Node implements HttpSource {
       image: () => this.#publisher.image,
       activeController: () => metadata.activeController(),
     }
-    const apis = brokerApis({
+    const apis = nodeApis({
       source,
       endpoints: this.#endpoints,
       broker: this.#broker,
@@ -319,8 +321,16 @@ export class Node implements HttpSource {
       caughtUp: () => this.#publisher.reached(metadata.image.position.offset),
       logLevel: this.#options.logLevel ?? { get: () => 'INFO', set() {} },
     })
-    this.#dispatcher = new Dispatcher(apis, (error) => this.#bug(error))
+    const bug = (error: unknown) => this.#bug(error)
+    this.#dispatchers = { broker: new Dispatcher(apis.broker, bug), controller: new Dispatcher(apis.controller, bug) }
     this.#acceptor.open()
+  }
+
+  #dispatch(connection: ClientConnection, frame: Buffer): string | null {
+    const dispatchers = this.#dispatchers
+    assert(dispatchers !== null, 'a request before the gate was opened')
+    const isQuorums = connection.listenerName === this.config.controllerListener.name
+    return (isQuorums ? dispatchers.controller : dispatchers.broker).dispatch(connection, frame)
   }
 
   /** Other nodes that could take over what this one leads. */

@@ -104,11 +104,17 @@ test('an ApiVersions of the future is answered in version 0 with the range to co
 test('a client that looks for another cluster or node is sent back to its bootstrap servers', () => {
   const server = serverOf()
   const client = { clientSoftwareName: 'a', clientSoftwareVersion: '1' }
-  for (const expected of [{ clusterId: 'there' }, { nodeId: 2 }, { clusterId: 'here', nodeId: 1 }]) {
+  const here = { clusterId: 'here', nodeId: 1 }
+  for (const expected of [{ ...here, clusterId: 'there' }, { ...here, nodeId: 2 }, here, { nodeId: 1 }]) {
     server.send(encodeRequest(ApiVersions, 5, HEADER, { ...client, ...expected }))
   }
   const errors = server.answers().map((frame) => decodeResponse(ApiVersions, 5, frame).errorCode)
-  assert.deepEqual(errors, [ErrorCode.REBOOTSTRAP_REQUIRED, ErrorCode.REBOOTSTRAP_REQUIRED, ErrorCode.NONE])
+  assert.deepEqual(errors, [
+    ErrorCode.REBOOTSTRAP_REQUIRED,
+    ErrorCode.REBOOTSTRAP_REQUIRED,
+    ErrorCode.NONE,
+    ErrorCode.INVALID_REQUEST,
+  ])
 })
 
 test('unknown keys, unserved versions and malformed bodies close the connection with the reason', () => {

@@ -35,6 +35,8 @@ export function apiVersions(source: ApiVersionsSource): ServedApi {
       }
       call.connection.clientSoftware = `${clientSoftwareName} ${clientSoftwareVersion}`
     }
+    // Both or neither, as with Kafka.
+    if ((clusterId === null) !== (nodeId === -1)) return { errorCode: ErrorCode.INVALID_REQUEST, apiKeys: [] }
     if ((clusterId !== null && clusterId !== source.clusterId) || (nodeId !== -1 && nodeId !== source.nodeId)) {
       return { errorCode: ErrorCode.REBOOTSTRAP_REQUIRED, apiKeys: [] }
     }

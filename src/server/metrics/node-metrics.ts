@@ -8,7 +8,8 @@ export interface NodeFigures {
   readonly nodeId: number
   readonly clusterId: string
   readonly acceptor: Acceptor
-  readonly dispatcher: Dispatcher
+  /** By the kind of listener. */
+  readonly dispatchers: Readonly<Record<'broker' | 'controller', Dispatcher>>
   /** Gauges refreshed. */
   readonly replicas: ReplicaMetrics
   readonly storage: { readonly openFiles: number; readonly tailBytes: number; readonly indexBytes: number }
@@ -75,7 +76,7 @@ export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
   yield gauge('millrace_connections_waiting_for_bytes', 'Connections not read for want of request bytes.', [
     { value: acceptor.budget.waiting },
   ])
-  yield* apiFamilies(figures.dispatcher)
+  yield* apiFamilies(figures.dispatchers)
   for (const [key, name, help] of REPLICA_COUNTERS) yield counter(name, help, replicas[key])
   for (const [key, name, help] of REPLICA_GAUGES) yield gauge(name, help, [{ value: replicas[key] }])
   yield gauge('millrace_open_files', 'Log files held open.', [{ value: storage.openFiles }])
@@ -88,10 +89,14 @@ export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
   yield gauge('millrace_metadata_offset', 'Newest metadata record applied.', [{ value: figures.metadataOffset }])
 }
 
-function* apiFamilies(dispatcher: Dispatcher): Generator<Family> {
-  const used = [...dispatcher.metrics()].filter(({ metrics }) => metrics.requests > 0)
+function* apiFamilies(dispatchers: NodeFigures['dispatchers']): Generator<Family> {
+  const used = Object.entries(dispatchers)
+    .flatMap(([listener, dispatcher]) =>
+      [...dispatcher.metrics()].map(({ name, metrics }) => ({ labels: { api: name, listener }, metrics })),
+    )
+    .filter(({ metrics }) => metrics.requests > 0)
   const samples = (pick: (entry: (typeof used)[number]['metrics']) => number): Sample[] =>
-    used.map(({ name, metrics }) => ({ labels: { api: name }, value: pick(metrics) }))
+    used.map(({ labels, metrics }) => ({ labels, value: pick(metrics) }))
   yield {
     name: 'millrace_requests_total',
     help: 'Requests.',
@@ -114,7 +119,7 @@ function* apiFamilies(dispatcher: Dispatcher): Generator<Family> {
     name: 'millrace_request_seconds',
     help: 'From the complete request to its answer, waits included.',
     type: 'histogram',
-    histograms: used.map(({ name, metrics }) => ({ labels: { api: name }, histogram: metrics.latency })),
+    histograms: used.map(({ labels, metrics }) => ({ labels, histogram: metrics.latency })),
   }
 }
 

@@ -8,7 +8,7 @@ import type { ServedApi } from './dispatch/served-api.ts'
 import type { Endpoints } from './endpoints.ts'
 import { apiVersions } from './handlers/api-versions.ts'
 import { controllerApis } from './handlers/controller-apis.ts'
-import { describeCluster } from './handlers/describe-cluster.ts'
+import { describeCluster, describeControllers } from './handlers/describe-cluster.ts'
 import { describeConfigs } from './handlers/describe-configs.ts'
 import { describeQuorum } from './handlers/describe-quorum.ts'
 import { describeTopicPartitions } from './handlers/describe-topic-partitions.ts'
@@ -23,7 +23,7 @@ import type { ControllerChannel } from './controller-channel.ts'
 import { ProducerIdBlocks } from './producer-id-blocks.ts'
 import type { MetadataSource } from './services.ts'
 
-export interface BrokerApiParts {
+export interface NodeApiParts {
   readonly source: MetadataSource
   readonly endpoints: Endpoints
   readonly broker: BrokerContext
@@ -39,39 +39,52 @@ export interface BrokerApiParts {
   readonly logLevel: { get(): string; set(level: string): void }
 }
 
-/** Everything that is served on the listeners for clients and brokers. What stands here is advertised, and nothing else. */
-export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
+/** What stands here is served and advertised, and nothing else. */
+export interface NodeApis {
+  /** On the listeners for clients and brokers. */
+  readonly broker: readonly ServedApi[]
+  /** On the listener of the quorum. */
+  readonly controller: readonly ServedApi[]
+}
+
+export function nodeApis(parts: NodeApiParts): NodeApis {
   const { source, endpoints, broker, channel, logLevel } = parts
   const topics = new AutoTopics({ source, broker, channel, caughtUp: () => parts.caughtUp() })
   const producerIds = new ProducerIdBlocks(channel, () => ({
     brokerId: source.nodeId,
     brokerEpoch: parts.brokerEpoch(),
   }))
-  const apis: ServedApi[] = [
+  const decided = controllerApis({
+    channel,
+    loggers: { nodeId: source.nodeId, setLevel: (level) => logLevel.set(level) },
+    caughtUp: () => parts.caughtUp(),
+  })
+  const shared: ServedApi[] = [
+    ...decided,
+    describeConfigs(source, broker, () => new Map([[ROOT_LOGGER, logLevel.get()]])),
+    describeQuorum((request) => parts.describeQuorum(request)),
+  ]
+  const forClients: ServedApi[] = [
+    ...shared,
     ...replicaApis(parts.replicas),
     ...groupApis(parts.groups),
-    ...controllerApis({
-      channel,
-      loggers: { nodeId: source.nodeId, setLevel: (level) => logLevel.set(level) },
-      caughtUp: () => parts.caughtUp(),
-    }),
     metadata(source, endpoints, topics),
     describeCluster(source, endpoints),
     describeTopicPartitions(source, endpoints),
-    describeConfigs(source, broker, () => new Map([[ROOT_LOGGER, logLevel.get()]])),
     listConfigResources(source),
     findCoordinator(source, endpoints, topics),
     initProducerId(producerIds),
-    describeQuorum((request) => parts.describeQuorum(request)),
   ]
-  apis.push(
-    apiVersions({
-      clusterId: source.clusterId,
-      nodeId: source.nodeId,
-      apis,
-      features: () => features(source, parts.kraftVersion()),
-    }),
-  )
+  const forControllers: ServedApi[] = [
+    ...shared,
+    describeControllers(source, () => parts.describeQuorum({ topics: [] }).nodes),
+  ]
+  return { broker: withVersions(forClients, parts), controller: withVersions(forControllers, parts) }
+}
+
+function withVersions(apis: ServedApi[], { source, kraftVersion }: NodeApiParts): readonly ServedApi[] {
+  const { clusterId, nodeId } = source
+  apis.push(apiVersions({ clusterId, nodeId, apis, features: () => features(source, kraftVersion()) }))
   return apis
 }
 
