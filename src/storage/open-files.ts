@@ -28,6 +28,8 @@ export class OpenFiles {
   /** Least recently used first. */
   readonly #files = new Map<string, OpenFile>()
   readonly #closing = new Set<Promise<void>>()
+  /** From now on a file is closed as soon as nobody uses it. */
+  #isClosed = false
 
   constructor(disk: Disk, filesMax: number) {
     this.#disk = disk
@@ -48,7 +50,7 @@ export class OpenFiles {
     const open = this.#files.get(path) ?? this.#open(path, mode)
     open.users++
     this.#files.delete(path)
-    this.#files.set(path, open)
+    if (!open.isDropped) this.#files.set(path, open)
     this.#closeIdle()
     try {
       const file = await open.opening
@@ -69,7 +71,7 @@ export class OpenFiles {
 
   #open(path: string, mode: 'read' | 'create'): OpenFile {
     const opening = mode === 'create' ? this.#disk.open(path, 'create') : this.#openToRead(path)
-    const open: OpenFile = { path, opening, file: null, users: 0, isDropped: false }
+    const open: OpenFile = { path, opening, file: null, users: 0, isDropped: this.#isClosed }
     open.opening.then(
       (file) => {
         open.file = file
@@ -130,8 +132,9 @@ export class OpenFiles {
     if (open.users === 0) this.#close(open)
   }
 
-  /** Closes all that are idle and waits. */
+  /** Closes all that are idle and waits. A reader that is late still gets its file, which is closed behind it. */
   async close(): Promise<void> {
+    this.#isClosed = true
     for (const path of [...this.#files.keys()]) this.drop(path)
     await Promise.all(this.#closing)
   }
