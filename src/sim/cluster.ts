@@ -109,7 +109,10 @@ export class SimNode {
     if (this.#process !== process) return
     // A read that nobody waits for any more may still be under way.
     const { disk } = process
-    await this.#sim.until(() => disk.openFiles === 0, { withinMs: CLOSED_WITHIN_MS, what: 'all files are closed' })
+    await this.#sim.until(() => disk.openFiles === 0, {
+      withinMs: CLOSED_WITHIN_MS,
+      what: () => `all files are closed (${disk.openPaths.join(', ')})`,
+    })
     this.kill()
   }
 

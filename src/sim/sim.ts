@@ -17,6 +17,12 @@ export interface SimOptions {
 
 const STEPS_MAX = 20_000_000
 
+export interface Deadline {
+  readonly withinMs: number
+  /** What is demanded; asked for when it did not come. */
+  readonly what: string | (() => string)
+}
+
 /** What a scenario acts on: virtual time, machines, the network between them. */
 export class Sim {
   readonly seed: number
@@ -79,20 +85,20 @@ export class Sim {
   }
 
   /** Lets the world go on until `condition` holds; looks every `everyMs`. Throws when it does not hold `withinMs` from now. */
-  async until(condition: () => boolean, options: { withinMs: number; what: string; everyMs?: number }): Promise<void> {
+  async until(condition: () => boolean, options: Deadline & { everyMs?: number }): Promise<void> {
     const deadlineMs = this.nowMs + options.withinMs
     while (!condition()) {
-      if (this.nowMs >= deadlineMs) throw new NotInTimeError(`${options.what}: not within ${options.withinMs} ms`)
+      if (this.nowMs >= deadlineMs) throw new NotInTimeError(options)
       await this.runFor(options.everyMs ?? 10)
     }
   }
 
   /** Settles as `promise` does; throws when that takes longer than `withinMs`. */
-  within<T>(promise: Promise<T>, options: { withinMs: number; what: string }): Promise<T> {
+  within<T>(promise: Promise<T>, options: Deadline): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(resolve, reject)
       this.after(options.withinMs, () => {
-        reject(new NotInTimeError(`${options.what}: not within ${options.withinMs} ms`))
+        reject(new NotInTimeError(options))
       })
     })
   }
@@ -101,6 +107,10 @@ export class Sim {
 /** Progress that was demanded and did not come. */
 export class NotInTimeError extends Error {
   override name = 'NotInTimeError'
+
+  constructor({ withinMs, what }: Deadline) {
+    super(`${typeof what === 'string' ? what : what()}: not within ${withinMs} ms`)
+  }
 }
 
 export interface RunReport {

@@ -1,6 +1,6 @@
 import { assert } from '../../base/assert.ts'
 import { crc32c } from '../../base/crc32c.ts'
-import { type Disk, DiskError, type DiskFile, type DiskLock, type FileStat } from '../../env/disk.ts'
+import { type Disk, DiskError, type DiskFile, type DiskLock, type DiskSpace, type FileStat } from '../../env/disk.ts'
 import type { DiskOperation, DiskWorker } from './disk-work.ts'
 import { type FileTree, failure } from './file-tree.ts'
 import type { FileNode } from './nodes.ts'
@@ -92,8 +92,11 @@ export class TreeDisk implements Disk {
     }
   }
 
-  freeBytes(path: string): Promise<number> {
-    return this.#do('stat', path, () => Math.min(this.tree.freeBytes, Number.MAX_SAFE_INTEGER))
+  space(path: string): Promise<DiskSpace> {
+    return this.#do('stat', path, () => ({
+      freeBytes: Math.min(this.tree.freeBytes, Number.MAX_SAFE_INTEGER),
+      totalBytes: Math.min(this.tree.capacityBytes, Number.MAX_SAFE_INTEGER),
+    }))
   }
 
   lock(path: string): Promise<DiskLock | null> {
