@@ -140,6 +140,13 @@ export const logConfigDefs: readonly ConfigDef[] = [
     oneOf: ['CreateTime', 'LogAppendTime'],
     update: 'cluster-wide',
   }),
+  config(
+    'long',
+    'log.min.free.bytes',
+    '67108864',
+    'Kept free on the disk for what the node itself must write (at most a twentieth of the disk): below it records are refused, reads and deletions go on.',
+    { atLeast: 0 },
+  ),
   config('boolean', 'log.preallocate', 'false', 'Default of the topic config preallocate.', {
     update: 'cluster-wide',
     ignored: 'not-served',

@@ -24,7 +24,7 @@ const ourDefaults: Readonly<Record<string, string>> = {
   'broker.session.timeout.ms': '3000', // a dead broker is replaced three times as fast
   'broker.heartbeat.interval.ms': '500',
 }
-const ourKeys = ['log.durability.mode', 'durability.mode']
+const ourKeys = ['log.durability.mode', 'log.min.free.bytes', 'durability.mode']
 
 interface Row {
   readonly resource: string

@@ -76,9 +76,9 @@ export const nodeDisk: Disk = {
     }
   },
 
-  async freeBytes(path) {
-    const stat = await call<fs.StatsFs>(path, (done) => fs.statfs(path, done))
-    return stat.bavail * stat.bsize
+  async space(path) {
+    const { bavail, blocks, bsize } = await call<fs.StatsFs>(path, (done) => fs.statfs(path, done))
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   },
 
   async lock(path) {

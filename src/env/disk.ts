@@ -24,6 +24,12 @@ export interface FileStat {
   readonly modifiedMs: number
 }
 
+export interface DiskSpace {
+  /** For us: less than is free where some is kept for the administrator. */
+  readonly freeBytes: number
+  readonly totalBytes: number
+}
+
 /**
  * Files and directories. All reject with `DiskError`. What survives a power cut: file contents up to the last `sync` of
  * the file; a name (created, renamed, removed) up to the last `syncDirectory` of its directory. A killed process alone
@@ -46,8 +52,8 @@ export interface Disk {
   syncDirectory(path: string): Promise<void>
   /** The whole file. Rejects with ENOENT, or EFBIG when it is larger than `maxBytes`. */
   readFile(path: string, maxBytes?: number): Promise<Buffer>
-  /** Bytes free for us on the file system of `path`. */
-  freeBytes(path: string): Promise<number>
+  /** Room on the file system of `path`. */
+  space(path: string): Promise<DiskSpace>
   /**
    * Takes an exclusive lock on the file `path` (made when missing, kept empty, to be opened by nobody), held until the
    * process ends, however it ends, or `unlock` is called; null when it is held already, by whomever. Two nodes must never

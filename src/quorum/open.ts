@@ -23,7 +23,12 @@ export interface OpenMetadataOptions {
 }
 
 /** Nothing is ever removed by age or size: only what a snapshot holds may go. */
-const metadataLogConfig: LogConfig = { ...defaultLogConfig, cleanupPolicy: [], durabilityMode: 'fsync' }
+const metadataLogConfig: LogConfig = {
+  ...defaultLogConfig,
+  cleanupPolicy: [],
+  durabilityMode: 'fsync',
+  reserveUse: 'all',
+}
 
 const topicPartition = { topic: METADATA_TOPIC, partition: 0 }
 

@@ -74,7 +74,9 @@ function activeProducers({ log }: Partition) {
   }))
 }
 
-/** DescribeLogDirs, versions 1 to 5, of the one directory a node has. The size of its file system is not known to us (-1). */
+const UNKNOWN_SPACE = { totalBytes: -1, freeBytes: -1 }
+
+/** DescribeLogDirs, versions 1 to 5, of the one directory a node has. */
 export async function describeLogDirs(
   { env, folder, hosted }: { env: Env; folder: string; hosted: HostedPartitions },
   request: DescribeLogDirsRequest,
@@ -95,6 +97,6 @@ export async function describeLogDirs(
     partitions.push({ partitionIndex: partition, partitionSize: log.bytes, offsetLag: 0, isFutureKey: false })
   }
   const topics = Array.from(byTopic, ([name, partitions]) => ({ name, partitions }))
-  const usableBytes = await env.disk.freeBytes(folder).catch(() => -1)
-  return { errorCode: 0, results: [{ errorCode: 0, logDir: folder, topics, totalBytes: -1, usableBytes }] }
+  const { totalBytes, freeBytes } = await env.disk.space(folder).catch(() => UNKNOWN_SPACE)
+  return { errorCode: 0, results: [{ errorCode: 0, logDir: folder, topics, totalBytes, usableBytes: freeBytes }] }
 }

@@ -1,4 +1,5 @@
 import type { TopicConfigSource } from '../controller/topic-config.ts'
+import { isInternalTopic } from '../controller/topic-names.ts'
 import type { Timer } from '../env/clock.ts'
 import { isOutOfSpace } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
@@ -329,7 +330,8 @@ export class ReplicaManager {
     let settings = this.#settings.get(topic)
     if (settings === undefined) {
       const producerIdExpirationMs = this.#options.producerIdExpirationMs ?? 86_400_000
-      settings = topicSettings(this.#options.configOf(topic, image), { producerIdExpirationMs })
+      const isInternal = isInternalTopic(topic)
+      settings = topicSettings(this.#options.configOf(topic, image), { producerIdExpirationMs, isInternal })
       this.#settings.set(topic, settings)
     }
     return settings
@@ -337,6 +339,8 @@ export class ReplicaManager {
 
   async #onShortTick(): Promise<void> {
     await this.#highWatermarks.write()
+    // Room is wanted now: on a full disk nobody waits for the interval.
+    if (!this.#logs.isWritable) await this.#onRetentionTick()
     if (this.#waitingForSpace.size > 0) await this.#inTurn(() => this.#openWaiting())
   }
 

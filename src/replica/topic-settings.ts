@@ -14,7 +14,7 @@ export interface TopicSettings {
 /** Reads every key a replica goes by. The values have been validated where they were set. */
 export function topicSettings(
   config: TopicConfigSource,
-  { producerIdExpirationMs }: { producerIdExpirationMs: number },
+  { producerIdExpirationMs, isInternal }: { producerIdExpirationMs: number; isInternal: boolean },
 ): TopicSettings {
   const number = (key: string) => Number(config(key))
   const cleanupPolicy = config('cleanup.policy')
@@ -35,6 +35,8 @@ export function topicSettings(
     fileDeleteDelayMs: number('file.delete.delay.ms'),
     durabilityMode: config('durability.mode') === 'relaxed' ? 'relaxed' : 'fsync',
     producerIdExpirationMs,
+    // Readers of a full node go on committing their offsets.
+    reserveUse: isInternal ? 'half' : 'none',
   }
   return {
     log,

@@ -7,11 +7,14 @@ import { LogManager } from '../storage/log-manager.ts'
  * Takes the data folder for this process. An empty one becomes a new cluster's; one that holds something else than a
  * node's data is refused, as it was most likely named by mistake. Rejects with `DataFolderError`.
  */
-export async function takeDataFolder(env: Env, folder: string, nodeId: number): Promise<LogManager> {
+export async function takeDataFolder(
+  env: Env,
+  { folder, nodeId, reserveBytes }: { folder: string; nodeId: number; reserveBytes: number },
+): Promise<LogManager> {
   const isOurs = (await env.disk.stat(`${folder}/${META_PROPERTIES}`)) !== null
   if (!isOurs) await refuseForeignFolder(env, folder)
   const clusterId = isOurs ? null : env.randomBytes(16).toString('base64url')
-  return LogManager.open(env, { folder, nodeId, clusterId })
+  return LogManager.open(env, { folder, nodeId, clusterId, reserveBytes })
 }
 
 async function refuseForeignFolder(env: Env, folder: string): Promise<void> {

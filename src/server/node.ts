@@ -132,7 +132,9 @@ export class Node implements HttpSource {
     const { config } = this
     const startedMs = this.#env.clock.monotonicMs()
     this.#unready = 'taking the data folder'
-    const logs = await takeDataFolder(this.#env, config.dataFolder, config.nodeId)
+    const { dataFolder: folder, nodeId } = config
+    const reserveBytes = config.settings.number('log.min.free.bytes')
+    const logs = await takeDataFolder(this.#env, { folder, nodeId, reserveBytes })
     this.#parts.logs = logs
     this.#unready = 'binding the listeners'
     await this.#listen()

@@ -1,3 +1,5 @@
+import type { ReserveUse } from './space-guard.ts'
+
 /** What a topic's configs mean to its logs. Replaced as a whole when a config changes: `log.config = next`. */
 export interface LogConfig {
   /** A segment is rolled before it would grow beyond this. */
@@ -24,6 +26,8 @@ export interface LogConfig {
   readonly durabilityMode: 'fsync' | 'relaxed'
   /** A producer is forgotten this long after its last batch, unless a transaction of it is open. */
   readonly producerIdExpirationMs: number
+  /** What the log may still use when the disk is all but full. */
+  readonly reserveUse: ReserveUse
 }
 
 /** Kafka 4.4.0's defaults. */
@@ -40,4 +44,5 @@ export const defaultLogConfig: LogConfig = {
   fileDeleteDelayMs: 60_000,
   durabilityMode: 'fsync',
   producerIdExpirationMs: 24 * 3_600_000,
+  reserveUse: 'none',
 }

@@ -112,6 +112,7 @@ export class LogAppender {
   /** Batches that have their places go into the tail. */
   #push(buffer: Buffer, baseOffset: number, segment: Segment, position: number): void {
     const { tail, context, endOffset } = this.#state
+    context.space.appended(buffer.length)
     context.tails.grew(tail, tail.push(buffer, { baseOffset, endOffset }, segment, position))
   }
 

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import type { DiskLock } from '../env/disk.ts'
+import { DiskError, type DiskLock } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import type { Checkpoints } from './checkpoints.ts'
@@ -31,6 +31,8 @@ export interface LogManagerOptions extends FolderOwner {
   readonly tailBytesPerLogMax?: number
   readonly tailBytesMax?: number
   readonly checkpointIntervalMs?: number
+  /** Kept free on the disk for what the node itself must write; at most a twentieth of the disk. */
+  readonly reserveBytes?: number
 }
 
 const DEFAULTS = {
@@ -39,6 +41,7 @@ const DEFAULTS = {
   tailBytesPerLogMax: 32 * 1024 ** 2,
   tailBytesMax: 128 * 1024 ** 2,
   checkpointIntervalMs: 5000,
+  reserveBytes: 0,
 }
 
 /** Logs opened, closed or checkpointed at the same time. */
@@ -97,13 +100,16 @@ export class LogManager {
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
     this.#remover = new Remover(env)
     this.#retentionClock = new RetentionClock(env.clock)
+    const tails = new TailBudget(options)
+    const { reserveBytes } = options
+    const space = new SpaceGuard(env, { folder, reserveBytes, unwrittenBytes: () => tails.unwrittenBytes })
     this.#context = {
       env,
       folder,
       files: new OpenFiles(env.disk, options.openFilesMax),
       indexes: new IndexCache(options.indexCacheBytesMax),
-      tails: new TailBudget(options),
-      space: new SpaceGuard(env, folder),
+      tails,
+      space,
       changed: (state) => this.#checkpoints.changed(state),
       checkpointRecoveryPoints: () => this.#checkpoints.writeRecoveryPoints(),
       checkpointStartOffsets: () => this.#checkpoints.writeStartOffsets(),
@@ -131,7 +137,9 @@ export class LogManager {
     if (lock === null) throw new DataFolderError('in-use', `${folder} is used by another process`)
     try {
       const opened = await openFolder(env, options, lock)
-      return new LogManager(env, options, opened)
+      const manager = new LogManager(env, options, opened)
+      await manager.#context.space.look()
+      return manager
     } catch (error) {
       await lock.unlock()
       throw error
@@ -152,11 +160,11 @@ export class LogManager {
 
   /** Null, or why the folder takes no records now. */
   get readOnlyReason(): string | null {
-    return this.#context.space.reason
+    return this.#context.space.reasonFor('none')
   }
 
   get isWritable(): boolean {
-    return this.#context.space.reason === null
+    return this.readOnlyReason === null
   }
 
   /** Hears when the folder becomes read-only and when it takes records again. */
@@ -218,7 +226,7 @@ export class LogManager {
     }
     return this.#exclusively(name, async () => {
       this.#untouched.delete(name)
-      const actualId = await this.#identify(name, topicId)
+      const actualId = await this.#identify(name, topicId, config)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
       state.isIdentityDurable = input.isClean
@@ -231,13 +239,15 @@ export class LogManager {
   }
 
   /** Makes the directory when there is none, and settles whose it is. */
-  async #identify(name: string, topicId: TopicId | null): Promise<TopicId> {
+  async #identify(name: string, topicId: TopicId | null, config: LogConfig): Promise<TopicId> {
     const { disk } = this.#env
     const directory = `${this.#folder}/${name}`
     const known = this.#topicIds.get(name)
     const isThere = known !== undefined || (await disk.stat(directory)) !== null
     if (!isThere) {
       assert(topicId !== null, `a new log in ${directory} needs a topic id`)
+      const reason = this.#context.space.reasonFor(config.reserveUse)
+      if (reason !== null) throw new DiskError('ENOSPC', directory, reason)
       // What the checkpoints may say of the name is about another log.
       await this.#checkpoints.remove(name)
       await disk.makeDirectory(directory)

@@ -131,6 +131,6 @@ async function deleteBelowStart(state: LogState): Promise<void> {
   state.unsyncedIndexes = state.unsyncedIndexes.filter((segment) => !gone.includes(segment))
   assert(state.segments.length > 0, 'a log keeps its active segment')
   state.changeGeneration()
-  const delayMs = state.context.space.reason === null ? state.config.fileDeleteDelayMs : 0
+  const delayMs = state.context.space.reasonFor('none') === null ? state.config.fileDeleteDelayMs : 0
   await removeSegments(state, gone, { delayMs, newestFirst: false })
 }

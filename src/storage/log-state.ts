@@ -134,7 +134,7 @@ export class LogState {
   get refusal(): AppendRefusal | null {
     if (this.failure !== null) return { kind: 'failed', message: this.failure.message }
     if (this.isClosed) return { kind: 'closed', message: 'the log is closed' }
-    const reason = this.context.space.reason
+    const reason = this.context.space.reasonFor(this.config.reserveUse)
     return reason === null ? null : { kind: 'out-of-space', message: reason }
   }
 

@@ -4,6 +4,7 @@ import { flushDerived } from './derived-files.ts'
 import type { LogState } from './log-state.ts'
 import type { FileLease } from './open-files.ts'
 import type { Segment } from './segment.ts'
+import type { ReserveUse } from './space-guard.ts'
 import type { TailEntry } from './tail.ts'
 
 /** Bounds of one gathered write. */
@@ -51,6 +52,10 @@ export class LogWriter {
 
   get unwrittenBytes(): number {
     return this.#state.tail.unwrittenBytes
+  }
+
+  get reserveUse(): ReserveUse {
+    return this.#state.config.reserveUse
   }
 
   /** Something was appended. The write starts after the present event, so that what comes with it goes along. */
@@ -242,7 +247,7 @@ export class LogWriter {
   /** As `flush`, for the last time: rejects when there is no room. */
   async flushToClose(): Promise<void> {
     this.#isClosing = true
-    if (this.#isWaitingForSpace) throw new Error(this.#state.context.space.reason ?? 'no room')
+    if (this.#isWaitingForSpace) throw new Error(this.#state.context.space.reasonFor(this.reserveUse) ?? 'no room')
     await this.flush()
   }
 

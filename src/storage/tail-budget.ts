@@ -23,6 +23,13 @@ export class TailBudget {
     this.limits = limits
   }
 
+  /** Appended to any log, and not in its file. */
+  get unwrittenBytes(): number {
+    let bytes = 0
+    for (const tail of this.#tails) bytes += tail.unwrittenBytes
+    return bytes
+  }
+
   grew(tail: Tail, bytes: number): void {
     this.retainedBytes += bytes
     if (this.#latest !== tail) {
