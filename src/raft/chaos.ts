@@ -1,5 +1,13 @@
 import { assert } from '../base/assert.ts'
 import { Random } from '../base/random.ts'
+import { AddRaftVoter } from '../protocol/apis/add-raft-voter.ts'
+import { BeginQuorumEpoch } from '../protocol/apis/begin-quorum-epoch.ts'
+import { EndQuorumEpoch } from '../protocol/apis/end-quorum-epoch.ts'
+import { FetchSnapshot } from '../protocol/apis/fetch-snapshot.ts'
+import { Fetch } from '../protocol/apis/fetch.ts'
+import { RemoveRaftVoter } from '../protocol/apis/remove-raft-voter.ts'
+import { UpdateRaftVoter } from '../protocol/apis/update-raft-voter.ts'
+import { Vote } from '../protocol/apis/vote.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { Invariants } from './invariants.ts'
 import { ModelLog, type ModelEntry, SNAPSHOT_BYTES } from './model-log.ts'
@@ -25,13 +33,14 @@ export const TIMEOUTS = {
   electionTimeoutMs: 1000,
   fetchTimeoutMs: 2000,
   requestTimeoutMs: 2000,
-  retryBackoffMs: 20,
+  // More than in real life: or most of what happens is nodes that ask around for a leader.
+  retryBackoffMs: 100,
   electionBackoffMaxMs: 1000,
   fetchMaxWaitMs: 500,
 }
 
 export function directoryOf(id: number, generation = 0): string {
-  return `dir-${id}-${generation}`.padEnd(22, '_')
+  return `${`dir-${id}-${generation}`.padEnd(21, '_')}A`
 }
 
 export function endpointOf(id: number) {
@@ -47,6 +56,22 @@ export function voterOf(key: ReplicaKey): Voter {
   }
 }
 
+/** The newest version of each API, in which all of this is asked. */
+const VERSIONS = {
+  Vote: Vote.versions[1],
+  BeginQuorumEpoch: BeginQuorumEpoch.versions[1],
+  EndQuorumEpoch: EndQuorumEpoch.versions[1],
+  Fetch: Fetch.versions[1],
+  FetchSnapshot: FetchSnapshot.versions[1],
+  AddRaftVoter: AddRaftVoter.versions[1],
+  RemoveRaftVoter: RemoveRaftVoter.versions[1],
+  UpdateRaftVoter: UpdateRaftVoter.versions[1],
+}
+
+export function versionOf({ api }: InboundRequest): number {
+  return VERSIONS[api]
+}
+
 /** One node with its disk. `raft` is null while it is down. */
 export interface ChaosNode {
   key: ReplicaKey
@@ -57,6 +82,9 @@ export interface ChaosNode {
   highWatermark: number
   /** Set while it believes to lead. */
   leadsEpoch: number | null
+  isStopping: boolean
+  /** Where it listens: another one after some restarts. */
+  port: number
 }
 
 interface Message {
@@ -81,6 +109,8 @@ export interface Faults {
   readonly slowFlush: boolean
   readonly snapshots: number
   readonly voterChanges: number
+  /** Leaders that hand over, nodes that are told to stop. */
+  readonly farewells: number
   readonly wipes: boolean
   /** How often time jumps to the next deadline although messages are on their way. */
   readonly haste: number
@@ -104,8 +134,13 @@ export class Chaos {
   #nextTicket = 1
   #nextValue = 1
   #isWiped = false
+  /** Records, or bytes of a snapshot, in one answer: with few, followers are seldom level. */
+  readonly #fetchMax: number
   nowMs = 0
   steps = 0
+  /** Sees everything that is sent between nodes. */
+  onRequest: (request: OutboundRequest) => void = () => {}
+  onResponse: (response: OutboundResponse) => void = () => {}
   /** Answers to changes of voters, for those who ask. */
   readonly answers: OutboundResponse[] = []
 
@@ -115,8 +150,9 @@ export class Chaos {
   ) {
     this.random = new Random(seed)
     this.#mutations = options.mutations ?? {}
+    this.#fetchMax = this.random.pick([1, 2, 10])
     const isOn = (value: number) => (this.random.chance(0.5) ? value * (0.2 + this.random.float()) : 0)
-    const voterChanges = options.nodes > 1 ? isOn(0.02) : 0
+    const voterChanges = options.nodes > 1 ? isOn(0.06) : 0
     this.#faults = {
       loss: isOn(0.1),
       duplication: isOn(0.1),
@@ -126,6 +162,7 @@ export class Chaos {
       slowFlush: this.random.chance(0.5),
       snapshots: isOn(0.02),
       voterChanges,
+      farewells: isOn(0.01),
       haste: isOn(0.03),
       wipes: voterChanges === 0 && options.voters >= 3 && this.random.chance(0.5),
     }
@@ -137,7 +174,17 @@ export class Chaos {
     for (const key of keys) {
       const log = new ModelLog()
       if (key.id <= options.voters) log.snapshots = [{ id: { offset: 0, epoch: 0 }, kraftVersion: 1, voters }]
-      const node = { key, state: null, log, raft: null, incarnation: 0, highWatermark: 0, leadsEpoch: null }
+      const node = {
+        key,
+        state: null,
+        log,
+        raft: null,
+        incarnation: 0,
+        highWatermark: 0,
+        leadsEpoch: null,
+        isStopping: false,
+        port: endpointOf(key.id).port,
+      }
       this.nodes.push(node)
     }
     for (const node of this.nodes) this.start(node)
@@ -148,16 +195,18 @@ export class Chaos {
     node.incarnation += 1
     node.highWatermark = node.log.latestSnapshot?.offset ?? 0
     node.leadsEpoch = null
+    node.isStopping = false
+    if (this.#faults.voterChanges > 0 && this.random.chance(0.1)) node.port += 1
     node.raft = new Raft({
       ...TIMEOUTS,
       clusterId: 'cluster',
       self: node.key,
-      endpoints: [endpointOf(node.key.id)],
+      endpoints: [{ ...endpointOf(node.key.id), port: node.port }],
       kraftVersions: { minSupportedVersion: 0, maxSupportedVersion: 1 },
       listener: 'CONTROLLER',
       bootstrap: this.nodes.map(({ key }) => ({ host: `node${key.id}`, port: 9093 })),
       canVote: true,
-      fetchBytesMax: 10,
+      fetchBytesMax: this.#fetchMax,
       log: node.log,
       durableOffset: node.log.endOffset,
       highWatermark: node.highWatermark,
@@ -202,7 +251,9 @@ export class Chaos {
       if (this.#faults.crashesInside > 0 && this.random.chance(this.#faults.crashesInside)) return this.crash(node)
       followUp = this.#performOne(node, effect) ?? followUp
     }
-    if (followUp !== null && raft !== null && node.raft === raft) this.input(node, followUp)
+    if (followUp === null || raft === null || node.raft !== raft) return
+    this.input(node, followUp)
+    if (node.raft === raft) this.invariants.votersInForce(node.log, raft.facts.voters)
   }
 
   /** The input that reports it, if any. */
@@ -216,6 +267,7 @@ export class Chaos {
         return null
       case 'send':
         this.invariants.telling(node, effect.request)
+        this.onRequest(effect.request)
         this.#send(node, effect.to, effect.correlationId, effect.request)
         return null
       case 'respond':
@@ -322,6 +374,7 @@ export class Chaos {
     const { message } = asked
     assert(message.payload.type === 'request', 'a ticket for no request')
     this.invariants.answering(node, message.payload.request, response)
+    this.onResponse(response)
     if (message.from === CLIENT) {
       this.answers.push(response)
       return
@@ -370,7 +423,7 @@ export class Chaos {
     if (request.api === 'ApiVersions') return this.#answerApiVersions(message)
     const ticket = this.#nextTicket++
     this.#tickets.set(ticket, { node, message })
-    this.input(node, { type: 'request', nowMs, ticket, version: request.api === 'Fetch' ? 18 : 2, request })
+    this.input(node, { type: 'request', nowMs, ticket, version: versionOf(request), request })
   }
 
   #answerApiVersions(message: Message): void {
@@ -401,10 +454,12 @@ export class Chaos {
     if (random.chance(faults.partitions)) return this.#cutOrHeal()
     if (random.chance(faults.snapshots)) return this.takeSnapshot(node)
     if (random.chance(faults.voterChanges)) return this.#changeVoters(this.#someLeader() ?? node)
+    if (random.chance(faults.farewells)) return this.#sayFarewell(this.#someLeader() ?? node)
     const dice = random.float()
     if (dice < 0.08) return this.produce(this.#someLeader() ?? node)
-    if (dice < 0.25) return this.#flush(this.#someoneToFlush() ?? node)
-    if (dice < 0.25 + faults.haste) return this.#pass()
+    const unflushed = this.#someoneToFlush()
+    if (dice < 0.3 && unflushed !== undefined) return this.#flush(unflushed)
+    if (dice > 1 - faults.haste) return this.#pass()
     if (this.#bag.length === 0) return this.#pass()
     // The clock runs slowly while messages wait, or every one of them would come too late.
     if (dice < 0.4) this.nowMs += random.below(5)
@@ -446,8 +501,17 @@ export class Chaos {
     this.start(node)
   }
 
+  #sayFarewell(node: ChaosNode): void {
+    const epoch = node.leadsEpoch
+    if (epoch !== null && this.random.chance(0.5)) return this.input(node, { type: 'resign', nowMs: this.nowMs, epoch })
+    node.isStopping = true
+    this.input(node, { type: 'shut-down', nowMs: this.nowMs })
+  }
+
   #cutOrHeal(): void {
+    const leader = this.#someLeader()
     if (this.#cut.size > 0) this.#cut.clear()
+    else if (leader !== undefined && this.random.chance(0.5)) this.#cut.add(leader.key.id)
     else for (const { key } of this.nodes) if (this.random.chance(0.4)) this.#cut.add(key.id)
   }
 
@@ -471,8 +535,8 @@ export class Chaos {
     const named = { clusterId: 'cluster', voterId: key.id, voterDirectoryId: key.directoryId }
     const add = {
       ...named,
-      timeoutMs: 2000,
-      listeners: [endpointOf(key.id)],
+      timeoutMs: 10_000,
+      listeners: [{ ...endpointOf(key.id), port: this.node(key.id).port }],
       ackWhenCommitted: this.random.chance(0.5),
     }
     const request: InboundRequest =
@@ -506,9 +570,10 @@ export class Chaos {
 
   /** No more faults. Everything runs, every message comes. */
   heal(): void {
-    const none = { loss: 0, duplication: 0, crashes: 0, crashesInside: 0, partitions: 0 }
+    const none = { farewells: 0, loss: 0, duplication: 0, crashes: 0, crashesInside: 0, partitions: 0 }
     this.#faults = { ...this.#faults, ...none, slowFlush: false, snapshots: 0, voterChanges: 0, wipes: false, haste: 0 }
     this.#cut.clear()
+    for (const node of this.nodes) if (node.isStopping && node.raft !== null) this.crash(node)
     for (const node of this.nodes) if (node.raft === null) this.start(node)
   }
 
@@ -537,6 +602,15 @@ export class Chaos {
     const epochs = this.nodes.map(({ raft }) => raft?.facts.epoch ?? -1)
     const leaders = this.nodes.filter(({ leadsEpoch }) => leadsEpoch === Math.max(...epochs))
     return leaders.length === 1 ? (leaders[0] ?? null) : null
+  }
+
+  /** The voter set says of each voter where it listens now. */
+  endpointsAreCurrent(leader: ChaosNode): boolean {
+    const voters = leader.raft?.facts.voters.voters ?? []
+    return voters.every(({ voterId, voterDirectoryId, endpoints }) => {
+      const { key, port } = this.node(voterId)
+      return key.directoryId !== voterDirectoryId || endpoints[0]?.port === port
+    })
   }
 
   dump(): string {

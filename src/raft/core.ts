@@ -50,6 +50,8 @@ export class Core {
   /** While fetched records are being appended: where they begin, and the high watermark that came with them. */
   fetched = { baseOffset: 0, highWatermark: -1 }
   isShuttingDown = false
+  /** When anyone may be asked next who leads. */
+  askAgainMs = Number.NEGATIVE_INFINITY
   /** Counts changes of role. */
   transitions = 0
   #effects: Effect[] = []
@@ -172,12 +174,12 @@ export class Core {
     const hasVoted = known !== null && known.votedId !== NOBODY && this.mutations.voteForgottenAtStart !== true
     this.voted = hasVoted ? { id: known.votedId, directoryId: known.votedDirectoryId } : null
     const leaderId = known === null || known.leaderId === NOBODY ? null : known.leaderId
-    if (leaderId === this.self.id && this.mutations.leadershipForgottenAtStart !== true) {
-      this.#enter(epoch, this.#resigned([]))
-    } else if (leaderId !== null && leaderId !== this.self.id) this.#followOrRemember(epoch, leaderId)
-    else if (this.mutations.candidacyResumed === true && this.voted?.id === this.self.id) this.#stand()
+    if (this.mutations.epochResumed === true && this.voted?.id === this.self.id) return this.#stand()
+    if (leaderId === this.self.id) this.#enter(epoch, this.#resigned([]))
+    else if (leaderId !== null) this.#followOrRemember(epoch, leaderId)
     else this.#enter(epoch, this.#unattached(null))
-    if (this.isVoter && this.voters.size === 1 && this.role.type === 'unattached') this.becomeProspective()
+    // Nobody has to be asked, or waited for: a single node serves at once.
+    if (this.voters.size === 1 && this.voters.has(this.self) && this.options.canVote) this.#standInNewEpoch()
   }
 
   #followOrRemember(epoch: number, leaderId: number): void {
@@ -262,6 +264,10 @@ export class Core {
 
   becomeCandidate(): void {
     assert(this.isVoter && this.role.type === 'prospective', `${this.role.type} becomes candidate`)
+    this.#standInNewEpoch()
+  }
+
+  #standInNewEpoch(): void {
     this.voted = this.self
     this.epoch += 1
     this.#stand()

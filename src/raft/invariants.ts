@@ -1,5 +1,13 @@
 import type { ModelEntry, ModelLog, ModelSnapshot } from './model-log.ts'
-import { NOBODY, type LogPosition, type OutboundResponse, type QuorumState, type ReplicaKey } from './types.ts'
+import {
+  NOBODY,
+  type LogPosition,
+  type OutboundResponse,
+  type QuorumState,
+  type ReplicaKey,
+  type Voter,
+} from './types.ts'
+import { keyOf, type VoterSet } from './voter-set.ts'
 
 /** A promise of consensus is broken. */
 export class InvariantError extends Error {
@@ -75,6 +83,14 @@ export class Invariants {
     }
   }
 
+  /** Those of the last record in the log, after every change of it. */
+  votersInForce(log: ModelLog, voters: VoterSet): void {
+    const { record } = log.quorumRecords().findLast((placed) => placed.record.type === 'KRaftVoters') ?? {}
+    const expected = record?.type === 'KRaftVoters' ? record.value.voters : []
+    const names = (set: readonly Voter[]) => set.map((voter) => nameOf(keyOf(voter))).join(' ')
+    check(names(expected) === names(voters.voters), `voters ${names(voters.voters)}, in the log ${names(expected)}`)
+  }
+
   /** What is promised is never taken back. */
   persisting(before: QuorumState | null, after: QuorumState): void {
     check(after.leaderEpoch >= (before?.leaderEpoch ?? 0), `the epoch falls to ${after.leaderEpoch}`)
@@ -111,6 +127,7 @@ export class Invariants {
     }
     const asked = topics[0]?.partitions[0]
     if (asked === undefined || asked.preVote || !answer.voteGranted) return
+    check(node.state?.votedId === asked.replicaId, `a vote for ${asked.replicaId} is told before it is durable`)
     const vote = `${nameOf(node.key)} in epoch ${answer.leaderEpoch}`
     const candidate = nameOf({ id: asked.replicaId, directoryId: asked.replicaDirectoryId })
     const before = this.#votes.get(vote) ?? candidate

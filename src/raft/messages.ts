@@ -92,7 +92,8 @@ export function fetchRequest(fields: {
   }
   return {
     clusterId,
-    replicaId: self.id,
+    // The older field, which the versions in use do not have.
+    replicaId: -1,
     replicaState: { replicaId: self.id, replicaEpoch: -1 },
     maxWaitMs,
     minBytes: 0,

@@ -15,7 +15,7 @@ export interface ModelSnapshot {
 }
 
 /** Size of every snapshot, for fetching it in several chunks. */
-export const SNAPSHOT_BYTES = 24
+export const SNAPSHOT_BYTES = 6
 
 /**
  * The log of the tests: records in memory, and what of them is on the disk. A crash keeps what was flushed and, at random,

@@ -7,10 +7,8 @@ export interface Mutations {
   readonly voteNotSynced?: boolean
   /** A restarted voter does not remember whom it voted for. */
   readonly voteForgottenAtStart?: boolean
-  /** A restarted candidate goes on in its epoch although its log may be shorter now. */
-  readonly candidacyResumed?: boolean
-  /** A restarted leader stands in its old epoch again, as if it had not led in it. */
-  readonly leadershipForgottenAtStart?: boolean
+  /** A restarted candidate, or leader, goes on in its epoch although its log may be shorter now. */
+  readonly epochResumed?: boolean
   /** Votes go to candidates whose log is behind. */
   readonly logNotComparedForVote?: boolean
   /** Records of earlier epochs are committed by counting copies (figure 8 of the Raft paper). */

@@ -83,11 +83,13 @@ function pollFollower(core: Core, role: Follower): void {
   if (isLate && core.isVoter) return core.becomeProspective()
   const leader = core.destinationOf(role.leader.id, role.leader.endpoints)
   if (leader === null || (!core.isVoter && shouldAskAround(core, role, leader, isLate))) return askAnyone(core)
+  // A fetch is on its way nearly always: the next request is then this one.
+  if (!core.connections.isReady(leader.nodeId)) return
   if (core.isVoter && core.nowMs >= role.updateVoterMs) {
     role.updateVoterMs = core.nowMs + core.options.fetchTimeoutMs * 3
     if (needsUpdate(core)) return sendUpdate(core, leader)
   }
-  if (!core.isReadyToFetch || !core.connections.isReady(leader.nodeId)) return
+  if (!core.isReadyToFetch) return
   if (role.snapshot === null) return sendFetch(core, leader)
   const { id, position } = role.snapshot
   const { clusterId, fetchBytesMax: maxBytes } = core.options
@@ -142,16 +144,19 @@ function sendFetch(core: Core, to: Destination): void {
   core.send(to, { api: 'Fetch', body })
 }
 
-/** Fetches from anyone: the leader answers with records, the others with who leads. One at a time. */
+/** Fetches from anyone: the leader answers with records, the others with who leads. One at a time, and not in a hurry. */
 function askAnyone(core: Core): void {
-  if (core.connections.anyWaiting || !core.isReadyToFetch) return
-  const bootstrap = core.options.bootstrap.map(({ host, port }, index) => {
-    return { nodeId: FIRST_BOOTSTRAP_ID - index, host, port }
-  })
+  if (core.connections.anyWaiting || !core.isReadyToFetch || core.nowMs < core.askAgainMs) return
+  const { bootstrap, endpoints, random, retryBackoffMs } = core.options
+  const servers = bootstrap
+    .map(({ host, port }, index) => ({ nodeId: FIRST_BOOTSTRAP_ID - index, host, port }))
+    .filter(({ host, port }) => !endpoints.some((own) => own.host === host && own.port === port))
   const voters = core.voters.ids.filter((id) => id !== core.self.id).map((id) => core.destinationOf(id))
-  const ready = [...bootstrap, ...voters].filter((to) => to !== null && core.connections.isReady(to.nodeId))
-  const to = ready.length === 0 ? null : core.options.random.pick(ready)
-  if (to !== null) sendFetch(core, to)
+  const ready = [...servers, ...voters].filter((to) => to !== null && core.connections.isReady(to.nodeId))
+  const to = ready.length === 0 ? null : random.pick(ready)
+  if (to === null) return
+  core.askAgainMs = core.nowMs + retryBackoffMs
+  sendFetch(core, to)
 }
 
 function pollLeader(core: Core, state: LeaderState): void {
@@ -187,7 +192,7 @@ function pollResigned(core: Core, role: Resigned): void {
 
 /** When the next tick may do something; Infinity when never. */
 export function nextDeadlineMs(core: Core): number {
-  const deadlines = [core.connections.nextDeadlineMs(), ...deadlinesOf(core)]
+  const deadlines = [core.connections.nextDeadlineMs(), core.askAgainMs, ...deadlinesOf(core)]
   // One that has passed and changed nothing (a late observer, who asks around) does not come again.
   return Math.min(Number.POSITIVE_INFINITY, ...deadlines.filter((deadlineMs) => deadlineMs > core.nowMs))
 }
