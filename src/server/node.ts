@@ -44,6 +44,11 @@ export interface NodeOptions {
   readonly logLevel?: { get(): string; set(level: string): void }
 }
 
+/** `stop` was called before the node served. */
+export class StartStoppedError extends Error {
+  override name = 'StartStoppedError'
+}
+
 /** How long a stop waits for the controller to move leaderships to other nodes. */
 const HAND_OVER_MS = 500
 
@@ -62,7 +67,8 @@ interface Parts {
 
 /**
  * One node: broker and controller over an `Env`. It is the same in production, in the simulator and embedded in a test.
- * Life cycle: `start` once; `stop` once, also after a `start` that failed. After a crash the object is dropped.
+ * Life cycle: `start` once; `stop` at any time, also while it starts and after a `start` that failed. After a crash the
+ * object is dropped.
  */
 export class Node implements HttpSource {
   readonly config: NodeConfig
@@ -78,6 +84,8 @@ export class Node implements HttpSource {
   readonly #parts: Parts = {}
   /** What the node is doing, in words, until it serves; null then. */
   #unready: string | null = 'not started'
+  #starting: Promise<void> | null = null
+  #stopping: Promise<boolean> | null = null
 
   constructor(env: Env, config: NodeConfig, options: NodeOptions) {
     this.#env = env
@@ -126,38 +134,62 @@ export class Node implements HttpSource {
 
   /**
    * Resolves when clients are served. Rejects with `DataFolderError` (the folder is refused), `NetError` (an address
-   * cannot be bound), `RegistrationRefusedError` (another process has this node id); call `stop` then all the same.
+   * cannot be bound), `RegistrationRefusedError` (another process has this node id), `StartStoppedError`;
+   * call `stop` then all the same.
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.#starting = this.#start()
+    return this.#starting
+  }
+
+  async #start(): Promise<void> {
     const { config } = this
     const startedMs = this.#env.clock.monotonicMs()
-    this.#unready = 'taking the data folder'
+    this.#begin('taking the data folder')
     const { dataFolder: folder, nodeId } = config
     const reserveBytes = config.settings.number('log.min.free.bytes')
     const logs = await takeDataFolder(this.#env, { folder, nodeId, reserveBytes })
     this.#parts.logs = logs
-    this.#unready = 'binding the listeners'
+    this.#begin('binding the listeners')
     await this.#listen()
-    this.#unready = 'joining the metadata quorum'
+    this.#begin('joining the metadata quorum')
     const metadata = await this.#openMetadata(logs)
     this.#parts.metadata = metadata
-    this.#unready = 'registering with the controller'
+    this.#begin('registering with the controller')
     const lifecycle = this.#newLifecycle(logs, metadata)
     this.#parts.lifecycle = lifecycle
     await lifecycle.register()
-    this.#unready = 'opening the logs'
+    this.#begin('opening the logs')
     await this.#openPartitions(logs, metadata)
-    this.#unready = 'waiting for the controller to let this node serve'
+    this.#begin('waiting for the controller to let this node serve')
     await lifecycle.serve()
     await this.#publisher.reached(metadata.image.position.offset)
+    this.#begin('opening its doors')
     this.#serve(metadata, lifecycle)
     this.#unready = null
     const tookMs = Math.round(this.#env.clock.monotonicMs() - startedMs)
     this.#env.log.info('serving', { nodeId: config.nodeId, clusterId: this.clusterId, tookMs })
   }
 
-  /** Answers what it can, writes everything down, and leaves the mark of a clean stop last. */
-  async stop(): Promise<void> {
+  /** Begins a step of the start; between two of them the node can be stopped. */
+  #begin(step: string): void {
+    if (this.#stopping !== null) throw new StartStoppedError('the node was stopped while it started')
+    this.#unready = step
+  }
+
+  /**
+   * Answers what it can, writes everything down, and leaves the mark of a clean stop last. Returns whether it could:
+   * without the mark the next start looks through the ends of the logs.
+   */
+  stop(): Promise<boolean> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<boolean> {
+    // Not before `stop` has returned: until then a start goes on.
+    await Promise.resolve()
+    if (this.#unready !== null) await this.#endStart()
     this.#unready = 'stopping'
     const { logs, metadata, replicas, groups, lifecycle } = this.#parts
     await this.#acceptor.stopListening()
@@ -169,8 +201,18 @@ export class Node implements HttpSource {
     groups?.close()
     this.#acceptor.endAll()
     await metadata?.stop()
-    await logs?.close({ brokerEpoch: lifecycle?.brokerEpoch ?? -1 })
+    const isClean = await logs?.close({ brokerEpoch: lifecycle?.brokerEpoch ?? -1 })
     this.#unready = 'stopped'
+    return isClean ?? true
+  }
+
+  /** What a start waits for may never come now; where it stands it ends, and nothing is opened after that. */
+  async #endStart(): Promise<void> {
+    this.#parts.lifecycle?.abandon()
+    this.#parts.replicas?.interrupt()
+    this.#publisher.close()
+    // Its caller hears why it ended.
+    await this.#starting?.catch(() => undefined)
   }
 
   health(): HealthReport {

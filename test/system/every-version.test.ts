@@ -18,8 +18,9 @@ import { removeTemporary, temporaryDirectory } from '../support/files.ts'
 /** Of each API and version. */
 const REQUESTS = 12
 const AT_ONCE = 24
-/** A request that may park (Fetch, JoinGroup) is left to itself after this. */
-const PATIENCE_MS = 100
+const PATIENCE_MS = 20_000
+/** A request that waits for others, or has no answer by its nature, is left to itself after this. */
+const SHORT_PATIENCE_MS = 100
 
 async function startNode(context: TestContext, bugs: unknown[]): Promise<{ port: number }> {
   const folder = temporaryDirectory('versions')
@@ -28,6 +29,7 @@ async function startNode(context: TestContext, bugs: unknown[]): Promise<{ port:
     listeners: 'PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0',
     'auto.create.topics.enable': 'true',
     'offsets.topic.num.partitions': '2',
+    'group.initial.rebalance.delay.ms': '0',
   }
   const settings = Object.entries(given).map(([key, value]) => ({ key, value, origin: 'flag' as const, where: 'test' }))
   const { config } = nodeConfig(resolveSettings(settings).settings)
@@ -42,11 +44,11 @@ async function startNode(context: TestContext, bugs: unknown[]): Promise<{ port:
 }
 
 /** The answer to one request on a connection of its own; null when there is none: closed, or parked for too long. */
-function ask(port: number, pieces: readonly Buffer[]): Promise<Buffer | null> {
+function ask(port: number, pieces: readonly Buffer[], patienceMs = PATIENCE_MS): Promise<Buffer | null> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
     let received: Buffer = Buffer.alloc(0)
-    const timer = setTimeout(() => socket.destroy(), PATIENCE_MS)
+    const timer = setTimeout(() => socket.destroy(), patienceMs)
     socket.on('connect', () => socket.write(Buffer.concat(pieces)))
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
@@ -61,6 +63,9 @@ function ask(port: number, pieces: readonly Buffer[]): Promise<Buffer | null> {
     })
   })
 }
+
+/** For other members of the group, which never come. */
+const WAITING: ReadonlySet<string> = new Set(['JoinGroup', 'SyncGroup'])
 
 const header = { correlationId: 1, clientId: 'test' }
 
@@ -90,8 +95,11 @@ test('every version of every API that is advertised answers, whatever well-forme
       wanted.add(`${api.name} v${version}`)
       for (let i = 0; i < REQUESTS; i++) {
         const body = randomStruct(structOf(api.request), version, random)
+        if ('maxWaitMs' in body) body['maxWaitMs'] = 10
+        const waits = WAITING.has(api.name) || body['acks'] === 0
         work.push(async () => {
-          const answer = await ask(port, encodeRequest(api, version, header, body))
+          const pieces = encodeRequest(api, version, header, body)
+          const answer = await ask(port, pieces, waits ? SHORT_PATIENCE_MS : PATIENCE_MS)
           assert.deepEqual(bugs, [], `${api.name} v${version} ${JSON.stringify(body)}`)
           if (answer === null) return
           decodeResponse(api, version, answer)

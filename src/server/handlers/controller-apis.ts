@@ -15,7 +15,15 @@ import { type ServedApi, serve } from '../dispatch/served-api.ts'
 import { type LoggerLevelSetter, withLoggers } from './logger-levels.ts'
 
 /** The controller was not there, or went away while it decided: a client asks again, and finds out what became of it. */
-const REFUSED = { errorCode: ErrorCode.REQUEST_TIMED_OUT, errorMessage: errorMessage(ErrorCode.REQUEST_TIMED_OUT) }
+function refusal({ message }: ControllerUnavailableError): Refusal {
+  const errorCode = ErrorCode.REQUEST_TIMED_OUT
+  return { errorCode, errorMessage: `${errorMessage(errorCode)} (${message})` }
+}
+
+interface Refusal {
+  readonly errorCode: number
+  readonly errorMessage: string
+}
 
 export interface ForwardingParts {
   readonly channel: ControllerChannel
@@ -28,20 +36,22 @@ export interface ForwardingParts {
 export function controllerApis(parts: ForwardingParts): ServedApi[] {
   const { loggers } = parts
   const alterConfigs = (request: RequestOf<typeof AlterConfigs>, call: Call) =>
-    ask(parts, AlterConfigs, request, call, ({ resources }) => ({ responses: resources.map(refusedResource) }))
+    ask(parts, AlterConfigs, request, call, ({ resources }, why) => ({
+      responses: resources.map((resource) => refusedResource(resource, why)),
+    }))
   const incrementalAlterConfigs = (request: RequestOf<typeof IncrementalAlterConfigs>, call: Call) =>
-    ask(parts, IncrementalAlterConfigs, request, call, ({ resources }) => ({
-      responses: resources.map(refusedResource),
+    ask(parts, IncrementalAlterConfigs, request, call, ({ resources }, why) => ({
+      responses: resources.map((resource) => refusedResource(resource, why)),
     }))
   return [
-    forward(parts, CreateTopics, ({ topics }) => ({ topics: topics.map(({ name }) => ({ name, ...REFUSED })) })),
-    forward(parts, DeleteTopics, ({ topics, topicNames }) => ({
-      responses: [...topics, ...topicNames.map((name) => ({ name }))].map((topic) => ({ ...topic, ...REFUSED })),
+    forward(parts, CreateTopics, ({ topics }, why) => ({ topics: topics.map(({ name }) => ({ name, ...why })) })),
+    forward(parts, DeleteTopics, ({ topics, topicNames }, why) => ({
+      responses: [...topics, ...topicNames.map((name) => ({ name }))].map((topic) => ({ ...topic, ...why })),
     })),
-    forward(parts, CreatePartitions, ({ topics }) => ({ results: topics.map(({ name }) => ({ name, ...REFUSED })) })),
-    forward(parts, ElectLeaders, () => ({ errorCode: REFUSED.errorCode, replicaElectionResults: [] })),
-    forward(parts, UpdateFeatures, () => REFUSED),
-    forward(parts, UnregisterBroker, () => REFUSED),
+    forward(parts, CreatePartitions, ({ topics }, why) => ({ results: topics.map(({ name }) => ({ name, ...why })) })),
+    forward(parts, ElectLeaders, (_, { errorCode }) => ({ errorCode, replicaElectionResults: [] })),
+    forward(parts, UpdateFeatures, (_, why) => why),
+    forward(parts, UnregisterBroker, (_, why) => why),
     serve(AlterConfigs, alterConfigs),
     serve(IncrementalAlterConfigs, (request, call) =>
       withLoggers(loggers, request, (rest) => incrementalAlterConfigs(rest, call)),
@@ -49,14 +59,14 @@ export function controllerApis(parts: ForwardingParts): ServedApi[] {
   ]
 }
 
-function refusedResource({ resourceType, resourceName }: { resourceType: number; resourceName: string }) {
-  return { resourceType, resourceName, ...REFUSED }
+function refusedResource({ resourceType, resourceName }: { resourceType: number; resourceName: string }, why: Refusal) {
+  return { resourceType, resourceName, ...why }
 }
 
 function forward<A extends ControllerApi>(
   parts: ForwardingParts,
   api: A,
-  refused: (request: RequestOf<A>) => ResponseInput<A>,
+  refused: (request: RequestOf<A>, why: Refusal) => ResponseInput<A>,
 ): ServedApi {
   return serve(api, (request, call) => ask(parts, api, request, call, refused))
 }
@@ -66,14 +76,14 @@ async function ask<A extends ControllerApi>(
   api: A,
   request: RequestOf<A>,
   call: Call,
-  refused: (request: RequestOf<A>) => ResponseInput<A>,
+  refused: (request: RequestOf<A>, why: Refusal) => ResponseInput<A>,
 ): Promise<ResponseInput<A>> {
   try {
     const response = await parts.channel.send(api, request, call.version)
     await parts.caughtUp()
     return response
   } catch (error) {
-    if (error instanceof ControllerUnavailableError) return refused(request)
+    if (error instanceof ControllerUnavailableError) return refused(request, refusal(error))
     throw error
   }
 }
