@@ -21,7 +21,7 @@ import {
   type Voter,
 } from './types.ts'
 import { VoterHistory } from './voter-history.ts'
-import { keyOf, sameVoter, type VoterSet } from './voter-set.ts'
+import { sameVoter, type VoterSet } from './voter-set.ts'
 
 /** What a follower's log is waiting for before it fetches again. */
 export type LogWork = 'append' | 'truncation' | 'snapshot'
@@ -285,7 +285,7 @@ export class Core {
     const { voters, self, nowMs } = this
     const epochStartOffset = this.log.endOffset
     const { fetchTimeoutMs } = this.options
-    const state = new LeaderState({ self, epochStartOffset, granting, voters, fetchTimeoutMs, nowMs })
+    const state = new LeaderState({ self, epochStartOffset, voters, fetchTimeoutMs, nowMs })
     this.#enter(this.epoch, { type: 'leader', state })
     this.append(this.#firstRecords(granting))
   }
@@ -397,10 +397,5 @@ export class Core {
     if (offset <= this.highWatermark) return
     this.highWatermark = offset
     this.effect({ type: 'commit', offset })
-  }
-
-  keyOfVoter(id: number): ReplicaKey | null {
-    const voter = this.voters.byId(id)
-    return voter === null ? null : keyOf(voter)
   }
 }

@@ -1,10 +1,9 @@
 import { assert } from '../base/assert.ts'
-import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { answerFetch, type Asking, fetchResponse, refuseFetch, refuseSnapshot, snapshotResponse } from './answers.ts'
 import type { Core } from './core.ts'
 import { isOtherCluster } from './elections.ts'
-import type { LeaderState, ParkedFetch } from './leader-state.ts'
+import { type LeaderState, type ParkedFetch, partitionOf } from './leader-state.ts'
 import { onlyFetched, onlySnapshot } from './messages.ts'
 import type { LogPosition } from './types.ts'
 
@@ -16,14 +15,6 @@ export function leaderOnly(core: Core, epoch: number): number | null {
   if (epoch > core.epoch) return ErrorCode.UNKNOWN_LEADER_EPOCH
   if (core.role.type !== 'leader') return ErrorCode.NOT_LEADER_OR_FOLLOWER
   return core.isShuttingDown ? ErrorCode.BROKER_NOT_AVAILABLE : null
-}
-
-type FetchPartition = FetchRequest['topics'][number]['partitions'][number]
-
-function partitionOf({ topics }: FetchRequest): FetchPartition {
-  const partition = topics[0]?.partitions[0]
-  assert(partition !== undefined, 'a fetch of nothing')
-  return partition
 }
 
 export function onFetch(core: Core, asking: Asking<'Fetch'>): void {
@@ -85,7 +76,7 @@ function answerOrPark(core: Core, asked: ParkedFetch, isNew: boolean): void {
 /** Where the follower has to go first, when its log is not a prefix of ours; null when it is. */
 function placeOf(
   core: Core,
-  { fetchOffset, lastFetchedEpoch }: FetchPartition,
+  { fetchOffset, lastFetchedEpoch }: ReturnType<typeof partitionOf>,
 ): { readonly diverging: LogPosition } | { readonly snapshot: LogPosition } | null {
   const { log } = core
   const { earliestSnapshot, latestSnapshot } = log
@@ -110,22 +101,14 @@ function placeOf(
   return end.epoch !== lastFetchedEpoch || end.offset < fetchOffset ? { diverging: end } : null
 }
 
-/** Something may have come to tell, or waiting was long enough: parked fetches are looked at again. */
+/** Something may have come to tell, or waiting was long enough. */
 export function answerParked(core: Core, state: LeaderState): void {
-  if (state.parked.size === 0) return
-  const { endOffset } = core.log
-  const due = [...state.parked].filter(([, { request, untilMs }]) => {
-    const partition = partitionOf(request)
-    const isNews = (state.highWatermark ?? -1) > Math.max(partition.highWatermark, -1)
-    return untilMs <= core.nowMs || isNews || partition.fetchOffset < endOffset
-  })
-  for (const [name] of due) state.parked.delete(name)
-  for (const [, parked] of due) answerOrPark(core, parked, false)
+  for (const parked of state.unpark(core.log.endOffset, core.nowMs)) answerOrPark(core, parked, false)
 }
 
 /** This node leads no more: the fetches are to go elsewhere. */
-export function refuseParked(core: Core, parked: Iterable<ParkedFetch>): void {
-  for (const fetch of parked) answerFetch(core, fetch, { errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER })
+export function refuseParked(core: Core, state: LeaderState): void {
+  for (const fetch of state.unparkAll()) answerFetch(core, fetch, { errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER })
 }
 
 /** A majority may hold more than before. */

@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import type { PendingChange } from './pending-change.ts'
 import type { ReplicaKey, Ticket, Voter } from './types.ts'
@@ -41,7 +42,6 @@ export class LeaderState {
   readonly self: ReplicaKey
   /** Where this epoch begins: the LeaderChange is there. */
   readonly epochStartOffset: number
-  readonly granting: readonly number[]
   readonly #checkQuorumMs: number
   #voterSet: VoterSet
   #voters = new Map<number, Progress>()
@@ -51,21 +51,23 @@ export class LeaderState {
   /** When voters that do not fetch are told (again) who leads. */
   announceMs: number
   highWatermark: number | null = null
-  readonly parked = new Map<string, ParkedFetch>()
+  readonly #parked = new Map<string, ParkedFetch>()
+  /** No parked fetch has to be answered before, unless there is something to tell. */
+  parkedUntilMs = Number.POSITIVE_INFINITY
+  /** Up to where parked fetches were looked at. */
+  #examined = { endOffset: -1, highWatermark: -1 }
   change: PendingChange | null = null
   isResignRequested = false
 
   constructor(options: {
     readonly self: ReplicaKey
     readonly epochStartOffset: number
-    readonly granting: readonly number[]
     readonly voters: VoterSet
     readonly fetchTimeoutMs: number
     readonly nowMs: number
   }) {
     this.self = options.self
     this.epochStartOffset = options.epochStartOffset
-    this.granting = options.granting
     this.#checkQuorumMs = options.fetchTimeoutMs * CHECK_QUORUM_FACTOR
     this.checkQuorumDeadlineMs = options.nowMs + this.#checkQuorumMs
     this.announceMs = options.nowMs
@@ -181,11 +183,53 @@ export class LeaderState {
   /** Holds a fetch back. One that has to be answered now instead, if any: the replica's last one, or this one. */
   park(fetch: ParkedFetch): ParkedFetch | null {
     const name = nameOf(fetch.replica)
-    const before = this.parked.get(name) ?? null
-    if (fetch.replica.id < 0 || (before === null && this.parked.size >= PARKED_MAX)) return fetch
-    this.parked.set(name, fetch)
+    const before = this.#parked.get(name) ?? null
+    if (fetch.replica.id < 0 || (before === null && this.#parked.size >= PARKED_MAX)) return fetch
+    this.#parked.set(name, fetch)
+    this.parkedUntilMs = Math.min(this.parkedUntilMs, fetch.untilMs)
     return before
   }
+
+  get parkedCount(): number {
+    return this.#parked.size
+  }
+
+  /**
+   * Takes out those for which there is something to tell, or that have waited long enough. Costs nothing while neither
+   * can be: thousands of brokers wait here.
+   */
+  unpark(endOffset: number, nowMs: number): readonly ParkedFetch[] {
+    const highWatermark = this.highWatermark ?? -1
+    const { endOffset: lastEnd, highWatermark: lastHighWatermark } = this.#examined
+    if (nowMs < this.parkedUntilMs && endOffset === lastEnd && highWatermark === lastHighWatermark) return []
+    this.#examined = { endOffset, highWatermark }
+    const due: ParkedFetch[] = []
+    this.parkedUntilMs = Number.POSITIVE_INFINITY
+    for (const [name, fetch] of this.#parked) {
+      const { fetchOffset, highWatermark: known } = partitionOf(fetch.request)
+      if (fetch.untilMs > nowMs && fetchOffset >= endOffset && highWatermark <= known) {
+        this.parkedUntilMs = Math.min(this.parkedUntilMs, fetch.untilMs)
+        continue
+      }
+      this.#parked.delete(name)
+      due.push(fetch)
+    }
+    return due
+  }
+
+  /** All of them: this node leads no more. */
+  unparkAll(): readonly ParkedFetch[] {
+    const all = [...this.#parked.values()]
+    this.#parked.clear()
+    return all
+  }
+}
+
+/** What a fetch says of the metadata log. */
+export function partitionOf({ topics }: FetchRequest): FetchRequest['topics'][number]['partitions'][number] {
+  const partition = topics[0]?.partitions[0]
+  assert(partition !== undefined, 'a fetch of nothing')
+  return partition
 }
 
 function blank(key: ReplicaKey): Progress {

@@ -207,8 +207,8 @@ function deadlinesOf({ role }: Core): readonly number[] {
     case 'follower':
       return [role.fetchDeadlineMs, role.updateVoterMs]
     case 'leader': {
-      const { parked, change, announceMs, nextCheckMs } = role.state
-      return [announceMs, nextCheckMs, change?.untilMs ?? nextCheckMs, ...[...parked.values()].map((p) => p.untilMs)]
+      const { parkedUntilMs, change, announceMs, nextCheckMs } = role.state
+      return [announceMs, nextCheckMs, parkedUntilMs, change?.untilMs ?? Number.POSITIVE_INFINITY]
     }
   }
 }

@@ -43,7 +43,7 @@ export class Raft {
     this.#core = new Core(options)
     this.#core.onLeadershipLost = (state) => {
       abandonVoterChange(this.#core, state)
-      refuseParked(this.#core, state.parked.values())
+      refuseParked(this.#core, state)
     }
   }
 
@@ -171,10 +171,12 @@ export class Raft {
   }
 
   get facts(): RaftFacts {
-    const { role, epoch, leaderId, highWatermark, history } = this.#core
+    const { role, epoch, leaderId, highWatermark, history, self } = this.#core
     const { kraftVersion, voters } = history
     const [voterProgress, observerProgress] =
-      role.type === 'leader' ? [role.state.voters, role.state.observers] : [[], []]
+      role.type === 'leader'
+        ? [role.state.voters.filter(({ key }) => key.id !== self.id), role.state.observers]
+        : [[], []]
     return { role: role.type, epoch, leaderId, highWatermark, kraftVersion, voters, voterProgress, observerProgress }
   }
 
@@ -191,7 +193,7 @@ export class Raft {
       const { state } = role
       const others = state.voters.filter(({ key }) => key.id !== core.self.id)
       parts.push(`start=${state.epochStartOffset}`, ...others.map(({ key, endOffset }) => `${key.id}:${endOffset}`))
-      if (state.parked.size > 0) parts.push(`parked=${state.parked.size}`)
+      if (state.parkedCount > 0) parts.push(`parked=${state.parkedCount}`)
       if (state.change !== null) parts.push(`change=${state.change.type}`)
     }
     if (role.type === 'follower' && role.snapshot !== null) {

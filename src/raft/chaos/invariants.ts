@@ -6,8 +6,8 @@ import {
   type QuorumState,
   type ReplicaKey,
   type Voter,
-} from './types.ts'
-import { keyOf, type VoterSet } from './voter-set.ts'
+} from '../types.ts'
+import { keyOf, type VoterSet } from '../voter-set.ts'
 
 /** A promise of consensus is broken. */
 export class InvariantError extends Error {

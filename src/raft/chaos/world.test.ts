@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Random } from '../base/random.ts'
-import { ErrorCode } from '../protocol/errors.ts'
-import { Chaos, type ChaosNode } from './chaos.ts'
-import type { Mutations } from './mutations.ts'
-import type { ReplicaKey } from './types.ts'
+import { Random } from '../../base/random.ts'
+import { ErrorCode } from '../../protocol/errors.ts'
+import type { ChaosNode } from './nodes.ts'
+import { Chaos } from './world.ts'
+import type { Mutations } from '../mutations.ts'
+import type { ReplicaKey } from '../types.ts'
 
 const STEPS = 600
 

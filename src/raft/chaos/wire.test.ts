@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiVersions } from '../protocol/apis/api-versions.ts'
-import { AddRaftVoter } from '../protocol/apis/add-raft-voter.ts'
-import { BeginQuorumEpoch } from '../protocol/apis/begin-quorum-epoch.ts'
-import { EndQuorumEpoch } from '../protocol/apis/end-quorum-epoch.ts'
-import { FetchSnapshot } from '../protocol/apis/fetch-snapshot.ts'
-import { Fetch } from '../protocol/apis/fetch.ts'
-import { RemoveRaftVoter } from '../protocol/apis/remove-raft-voter.ts'
-import { UpdateRaftVoter } from '../protocol/apis/update-raft-voter.ts'
-import { Vote } from '../protocol/apis/vote.ts'
-import { decodeRequest, decodeRequestHeader, decodeResponse, encodeRequest, encodeResponse } from '../protocol/codec.ts'
-import type { AnyApi } from '../protocol/schema.ts'
-import { Chaos } from './chaos.ts'
+import { ApiVersions } from '../../protocol/apis/api-versions.ts'
+import { AddRaftVoter } from '../../protocol/apis/add-raft-voter.ts'
+import { BeginQuorumEpoch } from '../../protocol/apis/begin-quorum-epoch.ts'
+import { EndQuorumEpoch } from '../../protocol/apis/end-quorum-epoch.ts'
+import { FetchSnapshot } from '../../protocol/apis/fetch-snapshot.ts'
+import { Fetch } from '../../protocol/apis/fetch.ts'
+import { RemoveRaftVoter } from '../../protocol/apis/remove-raft-voter.ts'
+import { UpdateRaftVoter } from '../../protocol/apis/update-raft-voter.ts'
+import { Vote } from '../../protocol/apis/vote.ts'
+import {
+  decodeRequest,
+  decodeRequestHeader,
+  decodeResponse,
+  encodeRequest,
+  encodeResponse,
+} from '../../protocol/codec.ts'
+import type { AnyApi } from '../../protocol/schema.ts'
+import { Chaos } from './world.ts'
 
 const APIS: Record<string, AnyApi> = {
   ApiVersions,

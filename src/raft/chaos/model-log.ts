@@ -1,6 +1,6 @@
-import { assert } from '../base/assert.ts'
-import type { Random } from '../base/random.ts'
-import type { LogPosition, PlacedRecord, QuorumRecord, RaftLog, Voter } from './types.ts'
+import { assert } from '../../base/assert.ts'
+import type { Random } from '../../base/random.ts'
+import type { LogPosition, PlacedRecord, QuorumRecord, RaftLog, Voter } from '../types.ts'
 
 /** A record of the tests' log: a client's number, or one of the quorum's. */
 export interface ModelEntry {

@@ -1,18 +1,20 @@
-import { assert } from '../base/assert.ts'
-import { Random } from '../base/random.ts'
-import { AddRaftVoter } from '../protocol/apis/add-raft-voter.ts'
-import { BeginQuorumEpoch } from '../protocol/apis/begin-quorum-epoch.ts'
-import { EndQuorumEpoch } from '../protocol/apis/end-quorum-epoch.ts'
-import { FetchSnapshot } from '../protocol/apis/fetch-snapshot.ts'
-import { Fetch } from '../protocol/apis/fetch.ts'
-import { RemoveRaftVoter } from '../protocol/apis/remove-raft-voter.ts'
-import { UpdateRaftVoter } from '../protocol/apis/update-raft-voter.ts'
-import { Vote } from '../protocol/apis/vote.ts'
-import { ErrorCode } from '../protocol/errors.ts'
+import { assert } from '../../base/assert.ts'
+import { Random } from '../../base/random.ts'
+import { ErrorCode } from '../../protocol/errors.ts'
 import { Invariants } from './invariants.ts'
+import {
+  type ChaosNode,
+  directoryOf,
+  drawFaults,
+  endpointOf,
+  type Faults,
+  TIMEOUTS,
+  versionOf,
+  voterOf,
+} from './nodes.ts'
 import { ModelLog, type ModelEntry, SNAPSHOT_BYTES } from './model-log.ts'
-import type { Mutations } from './mutations.ts'
-import { Raft } from './raft.ts'
+import type { Mutations } from '../mutations.ts'
+import { Raft } from '../raft.ts'
 import type {
   Destination,
   Effect,
@@ -22,70 +24,8 @@ import type {
   OutboundRequest,
   OutboundResponse,
   PlacedRecord,
-  QuorumState,
   ReplicaKey,
-  Voter,
-} from './types.ts'
-
-/** A random world for several machines: a bag of messages, disks, a clock, and everything that goes wrong with them. */
-
-export const TIMEOUTS = {
-  electionTimeoutMs: 1000,
-  fetchTimeoutMs: 2000,
-  requestTimeoutMs: 2000,
-  // More than in real life: or most of what happens is nodes that ask around for a leader.
-  retryBackoffMs: 100,
-  electionBackoffMaxMs: 1000,
-  fetchMaxWaitMs: 500,
-}
-
-export function directoryOf(id: number, generation = 0): string {
-  return `${`dir-${id}-${generation}`.padEnd(21, '_')}A`
-}
-
-export function endpointOf(id: number) {
-  return { name: 'CONTROLLER', host: `node${id}`, port: 9093 }
-}
-
-export function voterOf(key: ReplicaKey): Voter {
-  return {
-    voterId: key.id,
-    voterDirectoryId: key.directoryId,
-    endpoints: [endpointOf(key.id)],
-    kRaftVersionFeature: { minSupportedVersion: 0, maxSupportedVersion: 1 },
-  }
-}
-
-/** The newest version of each API, in which all of this is asked. */
-const VERSIONS = {
-  Vote: Vote.versions[1],
-  BeginQuorumEpoch: BeginQuorumEpoch.versions[1],
-  EndQuorumEpoch: EndQuorumEpoch.versions[1],
-  Fetch: Fetch.versions[1],
-  FetchSnapshot: FetchSnapshot.versions[1],
-  AddRaftVoter: AddRaftVoter.versions[1],
-  RemoveRaftVoter: RemoveRaftVoter.versions[1],
-  UpdateRaftVoter: UpdateRaftVoter.versions[1],
-}
-
-export function versionOf({ api }: InboundRequest): number {
-  return VERSIONS[api]
-}
-
-/** One node with its disk. `raft` is null while it is down. */
-export interface ChaosNode {
-  key: ReplicaKey
-  state: QuorumState | null
-  log: ModelLog
-  raft: Raft | null
-  incarnation: number
-  highWatermark: number
-  /** Set while it believes to lead. */
-  leadsEpoch: number | null
-  isStopping: boolean
-  /** Where it listens: another one after some restarts. */
-  port: number
-}
+} from '../types.ts'
 
 interface Message {
   readonly from: number
@@ -98,29 +38,16 @@ interface Message {
     | { readonly type: 'response'; readonly response: InboundResponse }
 }
 
-/** Which faults happen in a run; each is off in half of the runs (swarm testing). */
-export interface Faults {
-  readonly loss: number
-  readonly duplication: number
-  readonly crashes: number
-  /** Within the effects of one step. */
-  readonly crashesInside: number
-  readonly partitions: number
-  readonly slowFlush: boolean
-  readonly snapshots: number
-  readonly voterChanges: number
-  /** Leaders that hand over, nodes that are told to stop. */
-  readonly farewells: number
-  readonly wipes: boolean
-  /** How often time jumps to the next deadline although messages are on their way. */
-  readonly haste: number
-}
-
 /** A healed cluster that does more than this is busy with itself. */
 const SETTLE_STEPS_MAX = 50_000
 /** Ids of requests that come from no node. */
 const CLIENT = -100
 
+/**
+ * A random world for several machines: a bag of messages, disks, one clock, and everything that goes wrong with them. Every
+ * choice comes from one seed. First `happen` as often as one likes, then `heal`, then `settle`; the invariants are checked
+ * with every effect.
+ */
 export class Chaos {
   readonly random: Random
   readonly invariants = new Invariants()
@@ -151,21 +78,7 @@ export class Chaos {
     this.random = new Random(seed)
     this.#mutations = options.mutations ?? {}
     this.#fetchMax = this.random.pick([1, 2, 10])
-    const isOn = (value: number) => (this.random.chance(0.5) ? value * (0.2 + this.random.float()) : 0)
-    const voterChanges = options.nodes > 1 ? isOn(0.06) : 0
-    this.#faults = {
-      loss: isOn(0.1),
-      duplication: isOn(0.1),
-      crashes: isOn(0.02),
-      crashesInside: isOn(0.01),
-      partitions: isOn(0.01),
-      slowFlush: this.random.chance(0.5),
-      snapshots: isOn(0.02),
-      voterChanges,
-      farewells: isOn(0.01),
-      haste: isOn(0.03),
-      wipes: voterChanges === 0 && options.voters >= 3 && this.random.chance(0.5),
-    }
+    this.#faults = drawFaults(this.random, options)
     const keys = Array.from({ length: options.nodes }, (_, index) => ({
       id: index + 1,
       directoryId: directoryOf(index + 1),
