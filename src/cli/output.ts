@@ -1,11 +1,18 @@
 export type OutputFormat = 'text' | 'json'
 
+let drained: Promise<void> | null = null
+
 /** Writes to stdout and waits while the reader is slower than we are. */
 export function write(text: string | Uint8Array): Promise<void> {
   if (process.stdout.write(text)) return Promise.resolve()
-  return new Promise((resolve) => {
-    process.stdout.once('drain', resolve)
+  // Many may wait at once, and a listener for each of them would look like a leak.
+  drained ??= new Promise((resolve) => {
+    process.stdout.once('drain', () => {
+      drained = null
+      resolve()
+    })
   })
+  return drained
 }
 
 /** One JSON document, or the lines for people. */

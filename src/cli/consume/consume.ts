@@ -24,7 +24,9 @@ export async function consume(topics: readonly string[], flags: ConsumeFlags): P
   if (range === null) throw new CommandError(ExitCode.usage, `--offset ${flags.offset} is not understood; see --help`)
   await withCluster(flags, async (session) => {
     const reader =
-      flags.group === undefined ? await assigned(session, topics, range, flags) : grouped(session, topics, range, flags)
+      flags.group === undefined
+        ? await assigned(session, topics, range, flags)
+        : await grouped(session, topics, range, flags)
     const stop = stopSignal()
     try {
       await readOut(reader, { print, limit, stop })
@@ -67,7 +69,12 @@ async function assigned(
   return { consumer, ends: new PartitionMap(ranges.map((partition) => [partition, partition.until as number])) }
 }
 
-function grouped({ client }: Session, topics: readonly string[], range: OffsetRange, flags: ConsumeFlags): Reader {
+async function grouped(
+  { client, admin }: Session,
+  topics: readonly string[],
+  range: OffsetRange,
+  flags: ConsumeFlags,
+): Promise<Reader> {
   const isEdge = range.from.type === 'start' || range.from.type === 'end'
   if (!isEdge || range.until !== null || flags.partitions !== undefined) {
     throw new CommandError(
@@ -75,6 +82,8 @@ function grouped({ client }: Session, topics: readonly string[], range: OffsetRa
       'a group reads on from what it has committed: only -o start and -o end go with -g',
     )
   }
+  // A group would wait for topics to appear. Whoever mistyped a name wants to hear it at once.
+  await admin.describeTopics(topics)
   const consumer = new Consumer(client, {
     groupId: flags.group as string,
     autoOffsetReset: range.from.type === 'end' ? 'latest' : 'earliest',

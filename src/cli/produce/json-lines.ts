@@ -38,7 +38,7 @@ export class JsonLines {
     }
     if (typeof json !== 'object' || json === null) throw new InputFormatError(`line ${this.#count} is not an object`)
     const fields = json as Record<string, unknown>
-    const headers = Array.isArray(fields['headers']) ? (fields['headers'] as Record<string, unknown>[]) : []
+    const headers = Array.isArray(fields['headers']) ? (fields['headers'] as (Record<string, unknown> | null)[]) : []
     return {
       topic: typeof fields['topic'] === 'string' ? fields['topic'] : null,
       // Where it came from is not where it shall go: offset and partition of another topic are left out.
@@ -46,10 +46,10 @@ export class JsonLines {
       key: this.#bytes(fields, 'key'),
       value: this.#bytes(fields, 'value'),
       timestampMs: typeof fields['timestampMs'] === 'number' ? fields['timestampMs'] : null,
-      headers: headers.map((header) => ({
-        key: String(header['key']),
-        value: this.#bytes(header, 'value') ?? Buffer.alloc(0),
-      })),
+      headers: headers.map((header) => {
+        if (typeof header?.['key'] !== 'string') throw new InputFormatError(`line ${this.#count}: a header without key`)
+        return { key: header['key'], value: this.#bytes(header, 'value') }
+      }),
     }
   }
 

@@ -1,3 +1,5 @@
+import type { Admin } from '../../client/admin.ts'
+import type { Delivery } from '../../client/producer-batch.ts'
 import { Producer, type ProducerRecord } from '../../client/producer.ts'
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
@@ -22,7 +24,9 @@ export async function produce(topic: string | null, flags: ProduceFlags): Promis
   const source = sourceOf(flags.format)
   const print = printerOf(flags.outputFormat)
   const defaults = defaultsOf(topic, flags)
-  await withCluster(flags, async ({ client }) => {
+  await withCluster(flags, async ({ client, admin }) => {
+    const findTopic = topicFinder(admin)
+    if (defaults.topic !== null) await findTopic(defaults.topic)
     const acks = flags.acks === 'all' ? 'all' : (Number(flags.acks) as 0 | 1)
     const producer = new Producer(client, { acks, compression: flags.compression, lingerMs: 5 })
     const sent = new Sent()
@@ -31,8 +35,10 @@ export async function produce(topic: string | null, flags: ProduceFlags): Promis
         if (chunk === null) source.end()
         else source.push(chunk)
         for (let record = source.next(); record !== null; record = source.next()) {
+          const complete = withDefaults(record, defaults)
+          await findTopic(complete.topic)
           await sent.room()
-          sent.add(deliver(producer, withDefaults(record, defaults), print))
+          sent.add(deliver(producer, complete, print))
         }
       }
     } catch (error) {
@@ -45,6 +51,12 @@ export async function produce(topic: string | null, flags: ProduceFlags): Promis
     sent.throwFirst()
     process.stderr.write(`produced ${formatCount(sent.count)} ${sent.count === 1 ? 'record' : 'records'}\n`)
   })
+}
+
+/** A producer waits for a topic to appear. Whoever mistyped a name wants to hear it at once, as of a server that is away. */
+function topicFinder(admin: Admin): (topic: string) => Promise<void> | undefined {
+  const known = new Set<string>()
+  return (topic) => (known.has(topic) ? undefined : admin.describeTopics([topic]).then(() => void known.add(topic)))
 }
 
 /** What is on its way. The first failure ends the command; nothing is sent behind it. */
@@ -68,7 +80,9 @@ class Sent {
 
   async room(): Promise<void> {
     this.throwFirst()
-    if (this.#pending.size >= UNACKNOWLEDGED_MAX) await Promise.race(this.#pending)
+    // The oldest is acknowledged first, or nearly so. A race would leave a handler on each of them for every record.
+    const [oldest] = this.#pending
+    if (this.#pending.size >= UNACKNOWLEDGED_MAX) await oldest
   }
 
   async all(): Promise<void> {
@@ -80,7 +94,7 @@ class Sent {
   }
 }
 
-async function deliver(producer: Producer, record: ProducerRecord, print: Printer | null): Promise<void> {
+async function deliver(producer: Producer, record: CompleteRecord, print: Printer | null): Promise<void> {
   const delivery = await producer.send(record)
   if (print !== null) await write(print({ ...record, ...delivery }))
 }
@@ -98,16 +112,15 @@ function sourceOf(format: string): RecordSource {
   return reader
 }
 
-type Printer = (
-  record: ProducerRecord & { topic: string; partition: number; offset: number; timestampMs: number },
-) => string | Buffer
+type CompleteRecord = ProducerRecord & { readonly headers: InputRecord['headers'] }
+type Printer = (record: CompleteRecord & Delivery) => string | Buffer
 
 function printerOf(format: string | undefined): Printer | null {
   if (format === undefined) return null
   const compiled = format === 'json' ? null : compileOutputFormat(format)
   if (typeof compiled === 'string') throw new CommandError(ExitCode.usage, `--output-format: ${compiled}`)
   let count = 0
-  return ({ topic, partition, offset, timestampMs, key, value }) => {
+  return ({ topic, partition, offset, timestampMs, key, value, headers }) => {
     const record: PrintedRecord = {
       topic,
       partition,
@@ -119,7 +132,7 @@ function printerOf(format: string | undefined): Printer | null {
       producerEpoch: -1,
       key: key === undefined || key === null ? null : Buffer.from(key),
       value: value === undefined || value === null ? null : Buffer.from(value),
-      headers: [],
+      headers,
     }
     return compiled === null ? `${jsonRecord(record)}\n` : compiled(record, ++count)
   }
@@ -150,7 +163,7 @@ function defaultsOf(topic: string | null, flags: ProduceFlags): Defaults {
 }
 
 /** A topic on the command line is where everything goes; the other flags fill in what a record does not bring. */
-function withDefaults(record: InputRecord, defaults: Defaults): ProducerRecord {
+function withDefaults(record: InputRecord, defaults: Defaults): CompleteRecord {
   const topic = defaults.topic ?? record.topic
   if (topic === null) throw new CommandError(ExitCode.usage, 'no topic: name one, or let the format bring it (%t)')
   const partition = record.partition ?? defaults.partition

@@ -7,7 +7,7 @@ export interface InputRecord {
   key: Buffer | null
   value: Buffer | null
   timestampMs: number | null
-  headers: { key: string; value: Buffer }[]
+  headers: { key: string; value: Buffer | null }[]
 }
 
 type TextField = 't' | 'k' | 'v' | 'p' | 'd'
