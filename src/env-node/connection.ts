@@ -128,15 +128,18 @@ class SocketConnection implements Connection {
     if (this.#handler && !this.#ended) this.#socket.resume()
   }
 
-  write(buffers: readonly Buffer[]): boolean {
+  write(buffers: readonly Buffer[], sent?: () => void): boolean {
     const socket = this.#socket
     // Also after the other side ended: Node would then raise an error for every write until the socket is gone.
     if (this.#ended || !socket.writable) return true
+    const done = sent && ((error?: Error | null) => (error ? undefined : sent()))
     let roomy = true
-    if (buffers.length === 1) roomy = socket.write(buffers[0] as Buffer)
+    if (buffers.length === 1) roomy = socket.write(buffers[0] as Buffer, done)
     else {
       socket.cork()
-      for (const buffer of buffers) roomy = socket.write(buffer)
+      const last = buffers.length - 1
+      for (let i = 0; i < last; i++) socket.write(buffers[i] as Buffer)
+      roomy = socket.write(buffers[last] as Buffer, done)
       socket.uncork()
     }
     // The stream counts what was corked; most often the kernel has taken all of it by now.

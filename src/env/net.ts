@@ -44,9 +44,10 @@ export interface Connection {
   /**
    * Sends the buffers in order as one gathered write. They belong to the connection until they have been sent: their
    * owner must not change or reuse them (reliability X7). False asks the caller to wait for `drained`.
-   * After the connection closed the bytes are dropped.
+   * After the connection closed the bytes are dropped. `sent` is called later, once, when the connection needs the
+   * buffers no more because all of them have left; never when they were dropped.
    */
-  write(buffers: readonly Buffer[]): boolean
+  write(buffers: readonly Buffer[], sent?: () => void): boolean
   /** Sends what was written, then ends. No `data` comes any more, and `closed` follows once the other side ended too. */
   end(): void
   /** Drops what was not sent and closes at once. `closed` follows. */

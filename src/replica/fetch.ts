@@ -1,3 +1,4 @@
+import { letGoBlocks } from '../base/blocks.ts'
 import type { Clock } from '../env/clock.ts'
 import type { Fetch, FetchRequest } from '../protocol/apis/fetch.ts'
 import { ErrorCode } from '../protocol/errors.ts'
@@ -110,7 +111,7 @@ class PendingFetch implements Watcher, Expiring {
       this.#context.abandoned = () => this.#end()
       this.#watch()
       if (reading instanceof Promise) this.#after(reading)
-      else this.#park()
+      else this.#settle(reading)
     })
   }
 
@@ -145,12 +146,16 @@ class PendingFetch implements Watcher, Expiring {
   }
 
   #settle(reading: Reading): void {
-    if (this.#state === 'done') return
+    if (this.#state === 'done') {
+      drop(reading)
+      return
+    }
     if (this.#suffices(reading)) {
       this.#end()
       this.#resolve?.(this.#answer(reading))
       return
     }
+    drop(reading)
     this.#park()
     if (this.#stale) this.#attempt()
   }
@@ -240,6 +245,7 @@ class PendingFetch implements Watcher, Expiring {
         last.partitions.push(partition)
       else responses.push({ topic: target.topic, topicId: target.topicId, partitions: [partition] })
     }
+    this.#context.lent = reading.reads.flatMap(({ records }) => records)
     this.#parts.metrics.fetchBytes += reading.bytes
     const nodeEndpoints = this.#context.version >= ENDPOINTS_VERSION ? hints.nodeEndpoints() : []
     return { errorCode: 0, sessionId: session?.id ?? 0, responses, nodeEndpoints }
@@ -272,6 +278,11 @@ function add(reading: Reading, read: PartitionRead): void {
   reading.reads.push(read)
   reading.bytes += read.bytes
   if (read.errorCode !== 0 || read.diverges) reading.urgent = true
+}
+
+/** Nobody is going to get this: what was read is let go of. */
+function drop(reading: Reading): void {
+  for (const { records } of reading.reads) letGoBlocks(records)
 }
 
 function addFromDisk(reading: Reading, read: PartitionRead): void {

@@ -9,6 +9,8 @@ export interface RequestContext {
   endpointOf(nodeId: number): NodeEndpoint | null
   /** Set while a long poll is parked for the request: the server calls it when the connection closes. */
   abandoned: (() => void) | null
+  /** Set with the answer: the buffers of blocks in it. The server lets go of them once the answer has been sent. */
+  lent: readonly Buffer[]
 }
 
 export interface NodeEndpoint {

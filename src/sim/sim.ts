@@ -1,3 +1,4 @@
+import { poisonFreeBlocks } from '../base/blocks.ts'
 import type { Actor } from './core/actor.ts'
 import { replaceGlobals } from './core/globals.ts'
 import { Scheduler } from './core/scheduler.ts'
@@ -141,6 +142,8 @@ export class RunFailure extends Error {
  * invariant failed. One run at a time in a process: the globals that reach past the simulator are replaced meanwhile.
  */
 export async function simulate(options: SimOptions, body: (sim: Sim) => Promise<void>): Promise<RunReport> {
+  // Whoever lets go of memory too early shall be found out (reliability X7).
+  poisonFreeBlocks()
   const sim = new Sim(options)
   const onRejection = (error: unknown) => sim.scheduler.fail(error)
   process.on('unhandledRejection', onRejection)

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { letGoBlock, takeBlock } from '../base/blocks.ts'
 import {
   BATCH_HEADER_BYTES,
   baseOffset as baseOffsetOf,
@@ -70,10 +71,11 @@ async function readSegment(
     for (;;) {
       const left = segment.writtenBytes - position
       if (left <= 0) return 'none'
-      const buffer = Buffer.allocUnsafeSlow(Math.min(wanted, left))
+      const buffer = takeBlock(Math.min(wanted, left))
       const filled = await lease.file.read(buffer, position)
       if (filled < buffer.length) throw damage(state, segment, position + filled, 'the file is shorter than it was')
       const step = cutChunk(state, segment, { buffer, position, offset, limits })
+      if (step.kind === 'more' || step.chunk.result.bytes === 0) letGoBlock(buffer)
       if (step.kind === 'chunk') return step.chunk
       // The batch at `position` needs more bytes than were read, or everything read lies before the offset.
       position = step.position

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { letGoBlock, letGoBlocks, poisonFreeBlocks, takeBlock } from '../base/blocks.ts'
 import { buildBatch } from '../protocol/batch/build.ts'
 import { stampBatch } from '../protocol/batch/header.ts'
 import { Segment } from './segment.ts'
 import { Tail } from './tail.ts'
 import { TailBudget } from './tail-budget.ts'
+
+poisonFreeBlocks()
 
 interface Piece {
   readonly bytes: Buffer
@@ -39,13 +42,16 @@ function run(
   for (const action of list) {
     if (action.kind === 'push') {
       const records = [0, 1].map(() => ({ key: null, value: Buffer.alloc(action.bytes / 2, pieces.length) }))
-      const bytes = buildBatch({ records })
+      const built = buildBatch({ records })
+      const bytes = takeBlock(built.length)
+      built.copy(bytes)
       const baseOffset = endOffset + action.hole
       stampBatch(bytes, 0, { baseOffset, leaderEpoch: 1 })
       endOffset = baseOffset + 2
       tail.push(bytes, { baseOffset, endOffset }, segment, segment.bytes)
       segment.bytes += bytes.length
       pieces.push({ bytes: Buffer.from(bytes), baseOffset, endOffset })
+      letGoBlock(bytes) // as a request does that has been answered
     } else if (action.kind === 'write') tail.written(tail.gather(action.bytes, 3))
     else if (action.kind === 'trim') tail.trim(action.bytes)
     else if (action.kind === 'roll') segment = new Segment(endOffset, 0)
@@ -140,4 +146,21 @@ test('the budget takes from the log that was appended to least recently', () => 
   assert.equal(busy.retainedBytes <= 50_000 && busy.retainedBytes > 30_000, true)
   assert.ok(budget.retainedBytes <= 60_000)
   assert.equal(budget.retainedBytes, old.retainedBytes + busy.retainedBytes)
+})
+
+test('what a reader holds stays as it was, whatever the tail lets go of meanwhile', () => {
+  const held: { buffers: Buffer[]; copy: Buffer }[] = []
+  fc.assert(
+    fc.property(actions, fc.nat(3), (list, patience) => {
+      run(list, (tail) => {
+        const result = tail.read(tail.startOffset, { maxBytes: 1e6, limitOffset: 1e9, atLeastOneBatch: true })
+        held.push({ buffers: result.buffers, copy: Buffer.concat(result.buffers) })
+        while (held.length > patience) {
+          const { buffers, copy } = held.shift() as (typeof held)[number]
+          assert.ok(Buffer.concat(buffers).equals(copy))
+          letGoBlocks(buffers)
+        }
+      })
+    }),
+  )
 })

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { holdBlock, letGoBlock, takeBlock } from '../base/blocks.ts'
 import { baseOffset as baseOffsetOf, batchBytes, lastOffset } from '../protocol/batch/header.ts'
 import type { Segment } from './segment.ts'
 
@@ -26,7 +27,10 @@ export interface ReadLimits {
 }
 
 export interface ReadResult {
-  /** Whole batches; they belong to the log and must not be changed. */
+  /**
+   * Whole batches; they belong to the log and must not be changed. The reader holds their blocks, and may let go of them
+   * (`letGoBlocks`) when he has done with them; if he does not, the garbage collector sees to it.
+   */
   readonly buffers: Buffer[]
   readonly bytes: number
   /** Base offset of the first batch, or the offset asked for when there is none. */
@@ -90,6 +94,7 @@ export class Tail {
     position: number,
     retainedBytes: number,
   ): void {
+    holdBlock(buffer)
     this.#entries.push({ buffer, baseOffset, endOffset, segment, position, retainedBytes, isSealed: false })
     this.retainedBytes += retainedBytes
   }
@@ -102,7 +107,8 @@ export class Tail {
   ): void {
     if (this.#slab === null || this.#slab.length - this.#slabUsed < buffer.length) {
       const wanted = Math.min(Math.max((this.#slab?.length ?? 0) * 2, SLAB_BYTES_MIN), SLAB_BYTES_MAX)
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(wanted, buffer.length))
+      this.#dropSlab()
+      this.#slab = takeBlock(Math.max(wanted, buffer.length))
       this.#slabUsed = 0
     }
     const slab = this.#slab
@@ -162,12 +168,20 @@ export class Tail {
     const entry = this.#entries[this.#head] as TailEntry
     this.retainedBytes -= entry.retainedBytes
     this.startOffset = entry.endOffset
+    letGoBlock(entry.buffer)
+    // The array is cut later; until then it must not keep what it has let go of from the garbage collector either.
+    entry.buffer = NO_BYTES
     this.#head++
+  }
+
+  #dropSlab(): void {
+    if (this.#slab !== null) letGoBlock(this.#slab)
+    this.#slab = null
   }
 
   #compact(): void {
     if (this.isEmpty) {
-      this.#slab = null
+      this.#dropSlab()
       this.#entries = []
       this.#head = 0
       this.#unwritten = 0
@@ -181,10 +195,11 @@ export class Tail {
   /** Forgets everything; the log ends at `endOffset` now, all of it in files. Returns the bytes freed. */
   reset(endOffset: number): number {
     const freed = this.retainedBytes
+    for (let i = this.#head; i < this.#entries.length; i++) letGoBlock((this.#entries[i] as TailEntry).buffer)
     this.#entries = []
     this.#head = 0
     this.#unwritten = 0
-    this.#slab = null
+    this.#dropSlab()
     this.retainedBytes = 0
     this.unwrittenBytes = 0
     this.startOffset = endOffset
@@ -199,7 +214,7 @@ export class Tail {
     assert(offset >= this.startOffset, `tail cut to ${offset}, it begins at ${this.startOffset}`)
     const index = this.#indexOf(offset)
     const dropped = this.#entries.splice(index)
-    this.#slab = null
+    this.#dropSlab()
     const first = dropped[0]
     const kept =
       first === undefined ? null : cutBatches(first, first.baseOffset, { ...EVERYTHING, limitOffset: offset })
@@ -209,6 +224,8 @@ export class Tail {
     })
     const wasWritten = index < this.#unwritten
     this.#unwritten = Math.min(this.#unwritten, index)
+    if (kept !== null) holdBlock(kept.buffer)
+    for (const { buffer } of dropped) letGoBlock(buffer)
     if (first === undefined) return offset
     if (kept === null) return Math.min(offset, first.baseOffset)
     const { baseOffset, segment, position } = first
@@ -260,6 +277,7 @@ export class Tail {
       endOffset = part.endOffset
       if (endOffset < entry.endOffset) break
     }
+    for (const buffer of buffers) holdBlock(buffer)
     return { buffers, bytes, startOffset, endOffset }
   }
 
@@ -276,6 +294,7 @@ export class Tail {
   }
 }
 
+const NO_BYTES = Buffer.alloc(0)
 const EVERYTHING: ReadLimits = { maxBytes: Number.MAX_SAFE_INTEGER, limitOffset: 0, atLeastOneBatch: false }
 
 /** Base offset of the batch of the entry that begins at `at`. */

@@ -1,3 +1,4 @@
+import { letGoBlocks } from '../base/blocks.ts'
 import { batchBytes, maxTimestamp, partitionLeaderEpoch } from '../protocol/batch/header.ts'
 import { recordsOf } from '../protocol/batch/records.ts'
 import { readFromFiles } from './log-reader.ts'
@@ -68,18 +69,27 @@ async function firstRecord(
 ): Promise<TimestampedOffset | null> {
   for (let offset = from; offset < to; ) {
     const result = await read(state, offset, to)
-    for (const buffer of result.buffers) {
-      for (let at = 0; at < buffer.length; at += batchBytes(buffer, at)) {
-        if (!accepts(maxTimestamp(buffer, at), false)) continue
-        for (const record of recordsOf(buffer, at)) {
-          if (record.offset < state.logStartOffset || !accepts(record.timestampMs, true)) continue
-          const leaderEpoch = partitionLeaderEpoch(buffer, at)
-          return { offset: record.offset, timestampMs: record.timestampMs, leaderEpoch }
-        }
+    const found = firstIn(result.buffers, state.logStartOffset, accepts)
+    letGoBlocks(result.buffers)
+    if (found !== null || result.bytes === 0) return found
+    offset = result.endOffset
+  }
+  return null
+}
+
+function firstIn(
+  buffers: readonly Buffer[],
+  startOffset: number,
+  accepts: (timestampMs: number, isRecord: boolean) => boolean,
+): TimestampedOffset | null {
+  for (const buffer of buffers) {
+    for (let at = 0; at < buffer.length; at += batchBytes(buffer, at)) {
+      if (!accepts(maxTimestamp(buffer, at), false)) continue
+      for (const { offset, timestampMs } of recordsOf(buffer, at)) {
+        if (offset < startOffset || !accepts(timestampMs, true)) continue
+        return { offset, timestampMs, leaderEpoch: partitionLeaderEpoch(buffer, at) }
       }
     }
-    if (result.bytes === 0) return null
-    offset = result.endOffset
   }
   return null
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { poisonFreeBlocks } from '../base/blocks.ts'
 import type { Random } from '../base/random.ts'
 import type { TopicId } from '../model/ids.ts'
 import { buildBatch } from '../protocol/batch/build.ts'
@@ -6,6 +7,8 @@ import { baseOffset, batchBytes, lastOffset, lastOffsetDelta, maxTimestamp } fro
 import { recordsOf } from '../protocol/batch/records.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
 import type { ReadResult } from '../storage/tail.ts'
+
+poisonFreeBlocks()
 
 export const TEST_TOPIC_ID = 'dGVzdC10b3BpYy1pZC0wMQ' as TopicId
 

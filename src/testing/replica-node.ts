@@ -1,3 +1,4 @@
+import { poisonFreeBlocks } from '../base/blocks.ts'
 import { topicConfigSource } from '../controller/topic-config.ts'
 import type { Env } from '../env/env.ts'
 import type { ReplicatedLog } from '../env/replicated-log.ts'
@@ -12,6 +13,8 @@ import type { ProduceAnswer } from '../replica/produce.ts'
 import { ReplicaManager, type ReplicaOptions } from '../replica/replica-manager.ts'
 import type { RequestContext } from '../replica/types.ts'
 import { LogManager, type LogManagerOptions } from '../storage/log-manager.ts'
+
+poisonFreeBlocks()
 
 type ProducedPartition = ProduceAnswer['responses'][number]['partitionResponses'][number]
 type FetchedPartition = FetchAnswer['responses'][number]['partitions'][number]
@@ -141,6 +144,7 @@ export class ReplicaNode {
       mayAccess: (topic) => !this.denied.has(topic),
       endpointOf: (nodeId) => ({ host: `host-${nodeId}`, port: 9092, rack: null }),
       abandoned: null,
+      lent: [],
     }
   }
 

@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import { letGoBlock } from '../../base/blocks.ts'
 import type { NodeEndpoint, RequestContext } from '../../replica/types.ts'
 import type { ClientConnection } from './client-connection.ts'
 
@@ -18,7 +19,8 @@ export interface CallFacts {
   readonly version: number
   readonly correlationId: number
   readonly clientId: string | null
-  readonly frameBytes: number
+  /** The whole request; when it lies in a block, the call holds it until it is answered. */
+  readonly frame: Buffer
   readonly receivedMs: number
 }
 
@@ -40,7 +42,9 @@ export class Call implements RequestContext {
   /** Set once answered; empty for a request that has no response (acks=0). */
   answer: readonly Buffer[] | null = null
   abandoned: (() => void) | null = null
+  lent: readonly Buffer[] = NOTHING
   readonly #kind: CallKind
+  #frame: Buffer | null
   #gone = false
 
   constructor(facts: CallFacts) {
@@ -49,7 +53,8 @@ export class Call implements RequestContext {
     this.version = facts.version
     this.correlationId = facts.correlationId
     this.clientId = facts.clientId
-    this.frameBytes = facts.frameBytes
+    this.frameBytes = facts.frame.length
+    this.#frame = facts.frame
     this.receivedMs = facts.receivedMs
   }
 
@@ -106,6 +111,8 @@ export class Call implements RequestContext {
     assert(this.answer === null, `${this.#kind.name} request ${this.correlationId} answered twice`)
     this.answer = answer
     this.abandoned = null
+    if (this.#frame !== null) letGoBlock(this.#frame)
+    this.#frame = null
     let bytes = 0
     for (const buffer of answer) bytes += buffer.length
     this.#kind.finished(this.connection.monotonicMs() - this.receivedMs, bytes)

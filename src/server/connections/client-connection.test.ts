@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { letGoBlock, poisonFreeBlocks, takeBlock } from '../../base/blocks.ts'
 import type { Connection, ConnectionHandler } from '../../env/net.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Call } from './call.ts'
@@ -17,6 +18,7 @@ class Wire implements Connection {
   paused = false
   destroyed = false
   readonly written: string[] = []
+  readonly sent: (() => void)[] = []
   handler!: ConnectionHandler
 
   start(handler: ConnectionHandler) {
@@ -31,8 +33,9 @@ class Wire implements Connection {
     this.paused = false
   }
 
-  write(buffers: readonly Buffer[]) {
+  write(buffers: readonly Buffer[], sent?: () => void) {
     this.written.push(Buffer.concat(buffers).toString())
+    if (sent) this.sent.push(sent)
     return true
   }
 
@@ -60,6 +63,7 @@ class Host implements ConnectionHost {
   readonly budget: ByteBudget
   readonly open: Call[] = []
   readonly started: number[] = []
+  readonly frames: Buffer[] = []
   readonly reasons: string[] = []
   readonly abandoned: number[] = []
   nowMs = 0
@@ -84,10 +88,11 @@ class Host implements ConnectionHost {
       finished() {},
     }
     const facts = { connection, kind, version: 0, correlationId: id, clientId: null, receivedMs: 0 }
-    const call = new Call({ ...facts, frameBytes: frame.length })
+    const call = new Call({ ...facts, frame })
     call.abandoned = () => this.abandoned.push(id)
     connection.opened(call)
     this.started.push(id)
+    this.frames.push(frame)
     this.open.push(call)
     return null
   }
@@ -102,9 +107,10 @@ class Host implements ConnectionHost {
     return null
   }
 
-  answer(id: number) {
+  answer(id: number, lent: readonly Buffer[] = []) {
     const index = this.open.findIndex((call) => call.correlationId === id)
     const [call] = this.open.splice(index, 1)
+    if (call) call.lent = lent
     call?.reply(null)
   }
 }
@@ -236,4 +242,30 @@ test('deadlines: silence at the door, a request that never ends, idleness', () =
   wire.handler.data(Buffer.from([0, 0, 1, 0, 7]))
   assert.equal(client.overdue(355), null)
   assert.match(client.overdue(356) ?? '', /request of 256 bytes not complete after 356 ms/)
+})
+
+test('what an answer refers to is let go when it has been sent, and not before', () => {
+  poisonFreeBlocks()
+  const host = new Host()
+  const wire = connect(host)
+  const block = takeBlock(10_000).fill(7)
+  wire.send({ key: PRODUCE, id: 1 }, { key: PRODUCE, id: 2 })
+  host.answer(2, [block])
+  assert.equal(wire.sent.length, 0)
+  host.answer(1)
+  assert.deepEqual(wire.written, ['[1][2]'])
+  assert.ok(block.every((byte) => byte === 7))
+  wire.sent[0]?.()
+  assert.ok(block.every((byte) => byte !== 7))
+})
+
+test('a Produce request keeps its bytes until it is answered', () => {
+  poisonFreeBlocks()
+  const host = new Host()
+  const wire = connect(host)
+  wire.send({ key: PRODUCE, id: 1, bytes: 20_000 })
+  const frame = host.frames[0] as Buffer
+  assert.equal(frame.readInt16BE(2), 1)
+  host.answer(1)
+  assert.notEqual(frame.readInt16BE(2), 1)
 })

@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import { letGoBlocks } from '../../base/blocks.ts'
 import type { Address, Connection, ConnectionHandler, NetError } from '../../env/net.ts'
 import type { NodeEndpoint } from '../../replica/types.ts'
 import type { ByteBudget } from './byte-budget.ts'
@@ -56,6 +57,8 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
   /** Inside the loop that cuts and starts requests: answers are gathered and sent in one write when it ends. */
   #working = false
   #out: Buffer[] = []
+  /** Blocks that `#out` refers to. */
+  #lent: Buffer[] = []
 
   constructor(connection: Connection, listenerName: string, host: ConnectionHost) {
     this.#connection = connection
@@ -176,6 +179,7 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     let head = this.#calls[0]
     while (head?.answer) {
       for (const buffer of head.answer) this.#out.push(buffer)
+      for (const buffer of head.lent) this.#lent.push(buffer)
       this.#calls.shift()
       head = this.#calls[0]
     }
@@ -271,13 +275,21 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
       const out = this.#out
       this.#out = []
       this.#lastActiveMs = this.#host.monotonicMs()
-      this.#connection.write(out)
+      this.#connection.write(out, this.#takeLent())
     }
     const pause = this.#parked !== null || this.#assembler.waiting
     if (pause === this.#paused) return
     this.#paused = pause
     if (pause) this.#connection.pause()
     else this.#connection.resume()
+  }
+
+  /** What to do once all that is to be written now has been sent. When the connection breaks before, the blocks are left to the garbage collector. */
+  #takeLent(): (() => void) | undefined {
+    const lent = this.#lent
+    if (lent.length === 0) return undefined
+    this.#lent = []
+    return () => letGoBlocks(lent)
   }
 
   #free(bytes: number): void {
@@ -291,6 +303,7 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     this.#assembler.stop()
     this.#parked = null
     this.#out = []
+    this.#lent = []
     const { budget } = this.#host
     budget.leave(this)
     const calls = this.#calls.splice(0)

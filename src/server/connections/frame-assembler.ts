@@ -1,3 +1,5 @@
+import { holdBlock, letGoBlock, takeBlock } from '../../base/blocks.ts'
+
 /** What the assembler asks and tells the connection it serves. */
 export interface FrameSink {
   /**
@@ -5,7 +7,7 @@ export interface FrameSink {
    * connection for that reason. Called again for the same frame after a `wait`.
    */
   begin(frameBytes: number): 'take' | 'wait' | { refuse: string }
-  /** One whole request without its size. The buffer belongs to the sink and is never written again. */
+  /** One whole request without its size. The sink holds its block, if it lies in one: Produce requests do. */
   frame(frame: Buffer): void
   /** The stream can not be understood: nothing more is read from it. */
   broken(reason: string): void
@@ -28,24 +30,35 @@ const PRODUCE_KEY = 0
  * memory of hundreds of long-answered requests.
  */
 class Slab {
-  #buffer = Buffer.alloc(0)
+  readonly #allocate: (bytes: number) => Buffer
+  #buffer: Buffer = Buffer.alloc(0)
   #used = 0
+
+  constructor(allocate: (bytes: number) => Buffer) {
+    this.#allocate = allocate
+  }
 
   copy(source: Buffer, start: number, end: number): Buffer {
     const length = end - start
     if (this.#buffer.length - this.#used < length) {
-      this.#buffer = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      letGoBlock(this.#buffer)
+      this.#buffer = this.#allocate(SLAB_BYTES)
       this.#used = 0
     }
     const at = this.#used
     this.#used += length
     source.copy(this.#buffer, at, start, end)
+    holdBlock(this.#buffer)
     return this.#buffer.subarray(at, at + length)
   }
 }
 
-const producedSlab = new Slab()
-const otherSlab = new Slab()
+/**
+ * Only Produce requests lie in blocks, which are used again as soon as the request is answered and the log's tail has let
+ * go of the records. Handlers of other requests may keep a view of what they were sent, a member's metadata say, for ever.
+ */
+const producedSlab = new Slab(takeBlock)
+const otherSlab = new Slab((bytes) => Buffer.allocUnsafeSlow(bytes))
 
 /**
  * Cuts the bytes of one connection into frames. Every byte is copied exactly once, out of the read buffer (which the
@@ -58,6 +71,7 @@ export class FrameAssembler {
   #frame: Buffer | null = null
   #frameBytes = 0
   #filled = 0
+  #isProduce = false
   /** Bytes of the size prefix that came without the rest of it: 0 to 3. */
   readonly #size = Buffer.alloc(SIZE_BYTES)
   #sizeFilled = 0
@@ -125,13 +139,15 @@ export class FrameAssembler {
         return
       }
       this.#sizeFilled = 0
+      // When the key has not come yet it is an ordinary frame.
+      this.#isProduce = chunk.length - bodyAt >= 2 && chunk.readInt16BE(bodyAt) === PRODUCE_KEY
       const end = bodyAt + this.#frameBytes
       if (end <= chunk.length) {
         this.#sink.frame(this.#copyWhole(chunk, bodyAt, end))
         at = end
         continue
       }
-      this.#frame = Buffer.allocUnsafeSlow(Math.min(this.#frameBytes, FIRST_PIECE_BYTES_MAX))
+      this.#frame = this.#allocate(Math.min(this.#frameBytes, FIRST_PIECE_BYTES_MAX))
       this.#filled = 0
       at = this.#fill(chunk, bodyAt)
       if (at < 0) return
@@ -153,12 +169,15 @@ export class FrameAssembler {
 
   #copyWhole(chunk: Buffer, start: number, end: number): Buffer {
     if (end - start > SLAB_FRAME_BYTES_MAX) {
-      const frame = Buffer.allocUnsafeSlow(end - start)
+      const frame = this.#allocate(end - start)
       chunk.copy(frame, 0, start, end)
       return frame
     }
-    const isProduce = end - start >= 2 && chunk.readInt16BE(start) === PRODUCE_KEY
-    return (isProduce ? producedSlab : otherSlab).copy(chunk, start, end)
+    return (this.#isProduce ? producedSlab : otherSlab).copy(chunk, start, end)
+  }
+
+  #allocate(bytes: number): Buffer {
+    return this.#isProduce ? takeBlock(bytes) : Buffer.allocUnsafeSlow(bytes)
   }
 
   /** Moves bytes into the frame in the making; returns where the next frame begins, or -1 when more is needed. */
@@ -176,8 +195,9 @@ export class FrameAssembler {
         return this.#stopped ? -1 : at
       }
       if (this.#filled < frame.length) return -1
-      const grown = Buffer.allocUnsafeSlow(Math.min(frame.length * 2, this.#frameBytes))
+      const grown = this.#allocate(Math.min(frame.length * 2, this.#frameBytes))
       frame.copy(grown)
+      letGoBlock(frame)
       this.#frame = grown
     }
   }

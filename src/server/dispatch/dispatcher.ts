@@ -61,14 +61,14 @@ export class Dispatcher {
       const { apiVersion } = header
       if (apiVersion >= first && apiVersion <= last) {
         const request = decodeRequest(entry.served.api, apiVersion, header.reader)
-        this.#run(entry, this.#open(connection, entry, header, frame.length), request)
+        this.#run(entry, this.#open(connection, entry, header, frame), request)
         return null
       }
       const { handleUnknownVersion } = entry.served
       if (handleUnknownVersion === null) {
         return `${entry.name} version ${apiVersion} is not served, ${first} to ${last} are`
       }
-      handleUnknownVersion(this.#open(connection, entry, header, frame.length))
+      handleUnknownVersion(this.#open(connection, entry, header, frame))
       return null
     } catch (error) {
       if (error instanceof MalformedError) return `malformed request: ${error.message}`
@@ -76,12 +76,12 @@ export class Dispatcher {
     }
   }
 
-  #open(connection: ClientConnection, entry: Entry, header: RequestHeader, frameBytes: number): Call {
+  #open(connection: ClientConnection, entry: Entry, header: RequestHeader, frame: Buffer): Call {
     const { apiVersion: version, correlationId, clientId } = header
     entry.metrics.requests++
-    entry.metrics.requestBytes += frameBytes
+    entry.metrics.requestBytes += frame.length
     const receivedMs = connection.activeMs
-    const call = new Call({ connection, kind: entry, version, correlationId, clientId, frameBytes, receivedMs })
+    const call = new Call({ connection, kind: entry, version, correlationId, clientId, frame, receivedMs })
     connection.opened(call)
     return call
   }

@@ -91,9 +91,9 @@ export class Endpoint implements Connection {
     if (this.isOpen) this.peer.outgoing.scheduleDelivery()
   }
 
-  write(buffers: readonly Buffer[]): boolean {
+  write(buffers: readonly Buffer[], sent?: () => void): boolean {
     if (this.#ended || !this.isOpen) return true
-    this.outgoing.write(buffers)
+    this.outgoing.write(buffers, sent)
     if (this.#peerLost && this.#wire.isOpen(this.host, this.peer.host)) this.#resetBy(this.peer.host)
     if (this.outgoing.queuedBytes < ROOMY_BYTES) return true
     this.#waiting = true
@@ -191,6 +191,11 @@ export class Endpoint implements Connection {
   /** Called by the pipe that goes out: its end has left. */
   endLeft(): void {
     this.#closeIfDone()
+  }
+
+  /** Called by the pipe that goes out: a write has left. */
+  queueSent(sent: () => void): void {
+    this.#wire.events.schedule(this.actor, 0, 'net sent', this.id, sent)
   }
 
   /** Called by the pipe that goes out: all that was queued has left. */

@@ -17,6 +17,8 @@ interface Queued {
   readonly buffer: Buffer
   /** Of its content when it was handed over: its owner must leave it alone until it has been sent. */
   readonly digest: number
+  /** Set at the last buffer of a write: all of it has been sent then. */
+  readonly sent: (() => void) | null
 }
 
 /**
@@ -72,12 +74,13 @@ export class Pipe {
     return this.#windowBytes
   }
 
-  write(buffers: readonly Buffer[]): void {
-    for (const buffer of buffers) {
-      if (buffer.length === 0) continue
-      this.#queue.push({ buffer, digest: this.#wire.traced ? crc32c(buffer) : 0 })
+  write(buffers: readonly Buffer[], sent: (() => void) | null = null): void {
+    const last = buffers.findLastIndex(({ length }) => length > 0)
+    buffers.forEach((buffer, index) => {
+      if (buffer.length === 0) return
+      this.#queue.push({ buffer, digest: this.#digest(buffer), sent: index === last ? sent : null })
       this.#queuedBytes += buffer.length
-    }
+    })
     this.pump()
   }
 
@@ -113,19 +116,25 @@ export class Pipe {
     const segment = Buffer.allocUnsafe(bytes)
     let filled = 0
     while (filled < bytes) {
-      const { buffer, digest } = this.#queue[0] as Queued
-      if (this.#wire.traced) assert(crc32c(buffer) === digest, 'a buffer was changed before it was sent')
+      const { buffer, digest, sent } = this.#queue[0] as Queued
+      assert(this.#digest(buffer) === digest, 'a buffer was changed before it was sent')
       const count = buffer.copy(segment, filled, 0, bytes - filled)
       filled += count
-      if (count === buffer.length) this.#queue.shift()
-      else {
+      if (count < buffer.length) {
         const rest = buffer.subarray(count)
-        this.#queue[0] = { buffer: rest, digest: this.#wire.traced ? crc32c(rest) : 0 }
+        this.#queue[0] = { buffer: rest, digest: this.#digest(rest), sent }
+        continue
       }
+      this.#queue.shift()
+      if (sent !== null) this.from.queueSent(sent)
     }
     this.#queuedBytes -= bytes
     this.#windowBytes += bytes
     this.#transit.push({ bytes: segment, arrivesMs: this.#arrivalMs() })
+  }
+
+  #digest(buffer: Buffer): number {
+    return this.#wire.traced ? crc32c(buffer) : 0
   }
 
   #arrivalMs(): number {

@@ -147,6 +147,36 @@ export function netContract(world: TestWorld): void {
     await listener.close()
   })
 
+  check('a writer hears when its buffers have left, and may change them then', async (env, other) => {
+    const { client, server, listener } = await pair(env, other)
+    server.connection.pause()
+    const blocks = Array.from({ length: 60 }, (_, i) => Buffer.alloc(1 + ((i * 40_009) % 200_000), i))
+    const expected = Buffer.concat(blocks)
+    let sent = 0
+    let isWriting = true
+    for (let i = 0; i < blocks.length; i += 2) {
+      const together = blocks.slice(i, i + 2)
+      client.connection.write(together, () => {
+        assert.equal(isWriting, false, 'called from within a call of the owner')
+        sent++
+        for (const block of together) block.fill(0xdb)
+      })
+    }
+    isWriting = false
+    await new Promise<void>((resolve) => env.timers.after(20, resolve))
+    assert.ok(sent < 30, 'all was sent to a peer that reads nothing')
+    server.connection.resume()
+    await Promise.all([server.until(() => server.bytes === expected.length), client.until(() => client.drains > 0)])
+    await new Promise<void>((resolve) => env.timers.after(20, resolve))
+    assert.equal(sent, 30)
+    assert.ok(server.all.equals(expected))
+    client.connection.write([Buffer.from('dropped')], () => sent++)
+    client.connection.destroy()
+    client.connection.write([Buffer.from('dropped too')], () => assert.fail('sent after the end'))
+    await server.until(() => server.gone)
+    await listener.close()
+  })
+
   check('refused, in use, closed', async (env, other) => {
     const listener = await env.net.listen({ host, port: 0 }, (connection) => new Peer(connection))
     await rejects(
