@@ -61,8 +61,8 @@ export class BrokerLifecycle {
   #wantsShutDown = false
   #stopped = false
   #timer: Timer | null = null
-  /** Asked after every beat; true ends the waiting. */
-  #waiting: ((response: BrokerHeartbeatResponse) => boolean) | null = null
+  /** Whether an answer ends the waiting, and who waits. */
+  #waiting: { isReached(response: BrokerHeartbeatResponse): boolean; resolve(): void } | null = null
 
   constructor(env: Env, options: BrokerLifecycleOptions) {
     this.#env = env
@@ -81,7 +81,7 @@ export class BrokerLifecycle {
 
   /**
    * Registers, and begins to report. Tries again while no controller answers, and while an earlier incarnation still
-   * counts as alive. Rejects with `RegistrationRefusedError`. Returns the broker epoch.
+   * counts as alive. Rejects with `RegistrationRefusedError`. Returns the broker epoch; -1 when `abandon` came first.
    */
   async register(): Promise<number> {
     for (;;) {
@@ -95,6 +95,7 @@ export class BrokerLifecycle {
         throw new RegistrationRefusedError('registration', response.errorCode)
       }
       await sleep(this.#env.timers, RETRY_MS)
+      if (this.#stopped) return -1
     }
   }
 
@@ -122,7 +123,7 @@ export class BrokerLifecycle {
     }
   }
 
-  /** The broker is ready for clients. Resolves when the controller has unfenced it. */
+  /** The broker is ready for clients. Resolves when the controller has unfenced it, or when `abandon` was called. */
   async serve(): Promise<void> {
     this.#isReady = true
     await this.#beatUntil(({ isFenced }) => !isFenced)
@@ -139,15 +140,13 @@ export class BrokerLifecycle {
   abandon(): void {
     this.#stopped = true
     this.#timer?.cancel()
+    this.#waiting?.resolve()
   }
 
-  #beatUntil(reached: (response: BrokerHeartbeatResponse) => boolean): Promise<void> {
+  #beatUntil(isReached: (response: BrokerHeartbeatResponse) => boolean): Promise<void> {
+    if (this.#stopped) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#waiting = (response) => {
-        if (!reached(response)) return false
-        resolve()
-        return true
-      }
+      this.#waiting = { isReached, resolve }
       this.#schedule(0)
     })
   }
@@ -186,7 +185,10 @@ export class BrokerLifecycle {
       return
     }
     this.#isFenced = response.isFenced
-    if (this.#waiting?.(response)) this.#waiting = null
+    if (this.#waiting?.isReached(response)) {
+      this.#waiting.resolve()
+      this.#waiting = null
+    }
     this.#schedule(this.#waiting === null ? this.#options.heartbeatIntervalMs : QUICK_MS)
   }
 }

@@ -124,7 +124,7 @@ export class ReplicaManager {
     await this.#highWatermarks.load()
     await inParallel(await this.#logs.readFound(), LOGS_AT_ONCE, async ({ topicPartition, topicId }) => {
       // The quorum's own, which no image places.
-      if (topicPartition.topic === METADATA_TOPIC) return
+      if (topicPartition.topic === METADATA_TOPIC || this.#stopped) return
       const topic = image.topic(topicPartition.topic)
       const placed = topic?.partitions[topicPartition.partition]?.replicas.includes(this.#options.nodeId)
       // Never deleted: metadata that is behind, or lost, must not cost data (reliability A5).
@@ -132,7 +132,10 @@ export class ReplicaManager {
       const isAnothers = topicId !== null && topic?.topicId !== topicId
       if (!placed || isAnothers) await this.#logs.quarantine(topicPartition)
     })
-    await inParallel([...this.#placed(image)], LOGS_AT_ONCE, ({ topic, partition }) => this.#open(topic, partition))
+    await inParallel([...this.#placed(image)], LOGS_AT_ONCE, async ({ topic, partition }) => {
+      if (!this.#stopped) await this.#open(topic, partition)
+    })
+    if (this.#stopped) return
     for (const partition of this.hosted) this.#follow(partition, image)
     this.#every(this.#options.highWatermarkIntervalMs ?? 5000, () => this.#onShortTick())
     this.#every((this.#options.lagTimeMaxMs ?? 30_000) / 2, () => this.#onLagTick())
@@ -158,6 +161,11 @@ export class ReplicaManager {
     for (const partition of this.hosted) {
       if (eligible === null || eligible.has(partition.name)) this.#follow(partition, image)
     }
+  }
+
+  /** The node is to stop while `start` is under way: no further log is opened, and nothing is led. `stop` comes next. */
+  interrupt(): void {
+    this.#stopped = true
   }
 
   /** Lets what was appended reach the disk and answers those who wait for it; then leads nothing any more. */

@@ -187,8 +187,6 @@ export class Node implements HttpSource {
   }
 
   async #stop(): Promise<boolean> {
-    // Not before `stop` has returned: until then a start goes on.
-    await Promise.resolve()
     if (this.#unready !== null) await this.#endStart()
     this.#unready = 'stopping'
     const { logs, metadata, replicas, groups, lifecycle } = this.#parts

@@ -3,7 +3,7 @@ import type { Random } from '../base/random.ts'
 import type { Address } from '../env/net.ts'
 import { nodeConfig } from '../server/config/node-config.ts'
 import { resolveSettings, type Setting } from '../server/config/settings.ts'
-import { Node } from '../server/node.ts'
+import { Node, StartStoppedError } from '../server/node.ts'
 import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { ErrorCode, errorName, isRetriable } from '../protocol/errors.ts'
 import { ClusterClient } from './clients/cluster-client.ts'
@@ -76,7 +76,9 @@ export class SimNode {
       () => {
         this.isServing = true
       },
-      (error) => this.#gaveUp(process, error),
+      (error) => {
+        if (!(error instanceof StartStoppedError)) this.#gaveUp(process, error)
+      },
     )
   }
 
@@ -100,7 +102,7 @@ export class SimNode {
     this.machine.losePower(loss)
   }
 
-  /** As SIGTERM: the process ends when the node has stopped. */
+  /** As SIGTERM, also while it starts: the process ends when the node has stopped. */
   async stop(): Promise<void> {
     const [node, process] = [this.#node, this.#process]
     assert(node !== null && process !== null, `${this.machine.name} is not running`)

@@ -335,10 +335,11 @@ export class LogManager {
 
   /**
    * Flushes and closes all logs, then writes the marker that lets the next start trust them. Logs that failed, and
-   * logs never opened after an unclean stop, keep the marker from being written.
+   * logs never opened after an unclean stop, keep the marker from being written; so does a disk without room. Returns
+   * whether it was written.
    */
-  async close({ brokerEpoch = -1 }: { brokerEpoch?: number } = {}): Promise<void> {
-    if (this.#isClosed) return
+  async close({ brokerEpoch = -1 }: { brokerEpoch?: number } = {}): Promise<boolean> {
+    if (this.#isClosed) return false
     this.#isClosed = true
     await this.#checkpoints.stop()
     let isClean = this.#untouched.size === 0
@@ -357,9 +358,14 @@ export class LogManager {
       await this.#checkpoints.writeRecoveryPoints()
       await this.#checkpoints.writeStartOffsets()
       if (isClean) await writeCleanShutdown(this.#env.disk, this.#folder, brokerEpoch)
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error
+      isClean = false
+      this.#env.log.error('The data folder was not closed cleanly', { reason: error.message })
     } finally {
       await this.#context.files.close()
       await this.#lock.unlock()
     }
+    return isClean
   }
 }

@@ -52,7 +52,7 @@ async function run(sim: Sim, course: Course): Promise<void> {
 }
 
 async function crash(sim: Sim, node: SimNode, kind: Crash): Promise<void> {
-  if (kind === 'stop' && node.isServing) {
+  if (kind === 'stop') {
     await sim.within(node.stop(), { withinMs: 60_000, what: 'a clean stop' })
     return
   }

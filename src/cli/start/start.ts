@@ -7,7 +7,7 @@ import type { LogLevel } from '../../env-node/logger.ts'
 import { nodeEnv } from '../../env-node/node-env.ts'
 import { type NodeConfig, nodeConfig } from '../../server/config/node-config.ts'
 import { resolveSettings } from '../../server/config/settings.ts'
-import { Node } from '../../server/node.ts'
+import { Node, StartStoppedError } from '../../server/node.ts'
 import { MetadataUnreadableError } from '../../quorum/snapshots.ts'
 import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
 import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
@@ -50,19 +50,25 @@ export async function start(flags: StartFlags): Promise<void> {
     signal = await stopped
   }
   env.log.info('stopping', { signal })
-  const deadline = setTimeout(() => process.exit(ExitCode.failed), STOP_DEADLINE_MS)
+  const deadline = setTimeout(() => {
+    env.log.error('the stop took too long and is cut off; the next start checks the ends of the logs')
+    process.exit(ExitCode.failed)
+  }, STOP_DEADLINE_MS)
   http?.close()
-  await node.stop()
-  clearTimeout(deadline)
-  env.log.info('stopped cleanly')
+  const isClean = await node.stop()
+  // Should anything still keep the process alive, it ends all the same.
+  deadline.unref()
+  if (isClean) env.log.info('stopped cleanly')
+  else env.log.warn('stopped; the next start checks the ends of the logs')
 }
 
-/** Null when the node serves. */
+/** Null when the node serves, or was stopped before. */
 async function startNode(node: Node): Promise<null> {
   try {
     await node.start()
     return null
   } catch (error) {
+    if (error instanceof StartStoppedError) return null
     const refusal = refusalOf(error)
     if (refusal === null) die(error)
     await node.stop()
