@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { root } from '../test/support/files.ts'
+import { haveKafka, kafkaLibs } from '../test/support/kafka-oracle.ts'
 
 const args = process.argv.slice(2)
 const words = args.filter((arg) => !arg.startsWith('-'))
@@ -22,6 +23,10 @@ if (files.length === 0) {
 const { status } = spawnSync(
   process.execPath,
   ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=300000', ...options, ...files],
-  { cwd: root, stdio: 'inherit' },
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: haveKafka() ? { ...process.env, MILLRACE_KAFKA_LIBS: kafkaLibs() } : process.env,
+  },
 )
 process.exit(status ?? 1)
