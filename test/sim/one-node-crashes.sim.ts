@@ -4,6 +4,7 @@
  * ever have seen anything a log does not do.
  */
 import { SimCluster, type SimNode } from '../../src/sim/cluster.ts'
+import { STEADY_DISK } from '../../src/sim/disk/disk-faults.ts'
 import { scenario } from '../../src/sim/scenario.ts'
 import type { Sim } from '../../src/sim/sim.ts'
 import { Load } from './support/load.ts'
@@ -86,3 +87,29 @@ async function trouble(sim: Sim, node: SimNode): Promise<void> {
       node.kill()
   }
 }
+
+/** The checkpoint comes every 5 s, and what was written while one was under way is synced with the next. */
+const LOST_AT_MOST_MS = 11_000
+
+// The relaxed mode's bound: a power cut takes the last seconds, and nothing older.
+scenario(
+  'one node in the relaxed mode loses at most the last seconds to a power cut',
+  { seeds: 100, disk: STEADY_DISK },
+  async (sim) => {
+    const random = sim.streams.workload
+    const cluster = new SimCluster(sim, { brokers: 1, settings: { 'offsets.topic.num.partitions': '3' } })
+    const [node] = cluster.nodes as [SimNode]
+    const load = new Load(sim, cluster, { mayLose: true })
+    await load.start({ 'durability.mode': 'relaxed' })
+    for (let cuts = random.between(1, 3); cuts > 0; cuts--) {
+      await sim.runFor(random.float() * 10_000)
+      const mayLoseFrom = load.history.moment()
+      await sim.runFor(LOST_AT_MOST_MS)
+      load.history.powerCut(mayLoseFrom)
+      node.losePower(sim.streams.faults.pick(['any', 'all']))
+      await sim.runFor(random.float() * 1000)
+      node.start()
+    }
+    await load.settleAndJudge()
+  },
+)

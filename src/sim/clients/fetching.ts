@@ -18,7 +18,8 @@ export interface FetchedRecords {
 }
 
 /**
- * One fetch of one partition; null where it has to be repeated. What it tells about the partition's bounds goes into the
+ * One fetch of one partition; null where it has to be repeated. Throws `AnswerError` for anything a fetch of what was read
+ * or told before must not be answered with. What it tells about the partition's bounds goes into the
  * history.
  */
 export async function fetchOnce(

@@ -7,14 +7,24 @@ import { ErrorCode } from '../../protocol/errors.ts'
 import { decodeMessage, encodeMessage } from '../../protocol/message-codec.ts'
 import { ConsumerProtocolAssignment, ConsumerProtocolSubscription } from '../../protocol/messages/consumer-protocol.ts'
 import type { History } from '../history/history.ts'
-import type { ClusterClient } from './cluster-client.ts'
-import { fetchOnce, isCoordinatorTrouble, unexpected } from './fetching.ts'
+import { AnswerError, type ClusterClient } from './cluster-client.ts'
+import { fetchOnce, isCoordinatorTrouble, LATEST, listOffset, unexpected } from './fetching.ts'
 import { commitOffsets, fetchOffsets, type Membership } from './group-offsets.ts'
 
 const SESSION_TIMEOUT_MS = 6000
 const REBALANCE_TIMEOUT_MS = 10_000
 const HEARTBEAT_MS = 500
 const POLL_MS = 100
+
+export interface GroupMemberOptions {
+  readonly name: string
+  readonly group: string
+  readonly topic: string
+  readonly client: ClusterClient
+  readonly history: History
+  /** Goes on at the end where its position is no more: for modes that may lose what was read. */
+  readonly toleratesLoss?: boolean
+}
 
 /** The member has to join again. */
 class RejoinError extends Error {
@@ -31,6 +41,7 @@ export class GroupMember {
   readonly topic: string
   readonly #client: ClusterClient
   readonly #history: History
+  readonly #toleratesLoss: boolean
   #memberId = ''
   #generation = -1
   #positions = new Map<number, number>()
@@ -40,12 +51,13 @@ export class GroupMember {
   #stopping = false
   #stopped: Promise<void> | null = null
 
-  constructor(options: { name: string; group: string; topic: string; client: ClusterClient; history: History }) {
+  constructor(options: GroupMemberOptions) {
     this.name = options.name
     this.group = options.group
     this.topic = options.topic
     this.#client = options.client
     this.#history = options.history
+    this.#toleratesLoss = options.toleratesLoss ?? false
   }
 
   /** Partitions it owns now. */
@@ -215,7 +227,7 @@ export class GroupMember {
     const from = this.#positions.get(partition)
     if (from === undefined || this.#rejoinReason !== null) return
     const place = { topic: this.topic, partition, from, maxWaitMs: POLL_MS }
-    const fetched = await fetchOnce(this.#client, this.#history, place)
+    const fetched = await this.#fetch(place)
     if (fetched === null) return this.#client.backOff()
     if (this.#positions.get(partition) !== from) return
     if (fetched.to === from) return
@@ -230,6 +242,19 @@ export class GroupMember {
       continues,
     })
     this.#positions.set(partition, fetched.to)
+  }
+
+  async #fetch(place: { topic: string; partition: number; from: number; maxWaitMs: number }) {
+    try {
+      return await fetchOnce(this.#client, this.#history, place)
+    } catch (error) {
+      const isLost = error instanceof AnswerError && error.code === ErrorCode.OFFSET_OUT_OF_RANGE
+      if (!isLost || !this.#toleratesLoss) throw error
+      const { topic, partition } = place
+      const end = await this.#client.tolerate(() => listOffset(this.#client, { topic, partition, timestamp: LATEST }))
+      if (end !== null && this.#positions.get(partition) === place.from) this.#positions.set(partition, end)
+      return null
+    }
   }
 
   /** Heartbeats of one generation, until it is over. */

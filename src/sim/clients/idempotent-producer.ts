@@ -12,9 +12,15 @@ import type { Wire } from './wire.ts'
 /** What a broker with idempotence promises to keep in order. */
 const IN_FLIGHT_MAX = 5
 
+interface Identity {
+  readonly producerId: number
+  readonly producerEpoch: number
+}
+
 interface Batch {
   readonly sends: readonly Send[]
-  readonly bytes: Buffer
+  readonly payloads: readonly Payload[]
+  bytes: Buffer
   state: 'queued' | 'in flight'
   /** Was sent before, and may have been appended. */
   isRetry: boolean
@@ -23,6 +29,7 @@ interface Batch {
 class PartitionQueue {
   readonly partition: number
   readonly batches: Batch[] = []
+  identity: Identity
   sequence = 0
   inFlight = 0
   /** Something failed: nothing new is sent before all answers are there, for the order must be kept. */
@@ -30,9 +37,20 @@ class PartitionQueue {
   /** The batches find their connection one after the other, so that they leave in order. */
   turn: Promise<Wire | null> = Promise.resolve(null)
 
-  constructor(partition: number) {
+  constructor(partition: number, identity: Identity) {
     this.partition = partition
+    this.identity = identity
   }
+}
+
+export interface IdempotentProducerOptions {
+  readonly name: string
+  readonly topic: string
+  readonly partitions: number
+  readonly client: ClusterClient
+  readonly history: History
+  /** Goes on under another producer id where the broker has lost what it had acknowledged. */
+  readonly toleratesLoss?: boolean
 }
 
 /**
@@ -44,19 +62,21 @@ export class IdempotentProducer {
   readonly topic: string
   readonly #client: ClusterClient
   readonly #history: History
-  readonly #queues: PartitionQueue[]
+  readonly #partitions: number
+  readonly #toleratesLoss: boolean
   readonly #codec: Codec
-  #identity: { producerId: number; producerEpoch: number } | null = null
+  #queues: PartitionQueue[] = []
   #topicId = ''
   #records = 0
   #waking = false
 
-  constructor(options: { name: string; topic: string; partitions: number; client: ClusterClient; history: History }) {
+  constructor(options: IdempotentProducerOptions) {
     this.name = options.name
     this.topic = options.topic
     this.#client = options.client
     this.#history = options.history
-    this.#queues = Array.from({ length: options.partitions }, (_, partition) => new PartitionQueue(partition))
+    this.#partitions = options.partitions
+    this.#toleratesLoss = options.toleratesLoss ?? false
     const { random } = options.client
     this.#codec = random.chance(0.5) ? 'none' : random.pick(CODECS)
   }
@@ -69,12 +89,17 @@ export class IdempotentProducer {
   /** Gets a producer id. */
   async start(): Promise<void> {
     this.#topicId = (await this.#client.topic(this.topic)).topicId
-    this.#identity = await this.#client.persist(async () => {
+    const identity = await this.#newIdentity()
+    this.#queues = Array.from({ length: this.#partitions }, (_, partition) => new PartitionQueue(partition, identity))
+  }
+
+  #newIdentity(): Promise<Identity> {
+    return this.#client.persist(async () => {
       const wire = await this.#client.any()
       const body = { transactionalId: null, transactionTimeoutMs: 60_000 }
-      const answer = await wire.request(InitProducerId, body, { fromVersion: 3 })
-      if (answer.errorCode === 0) return answer
-      assert(isRetriable(answer.errorCode), `InitProducerId: ${errorName(answer.errorCode)}`)
+      const { errorCode, producerId, producerEpoch } = await wire.request(InitProducerId, body, { fromVersion: 3 })
+      if (errorCode === 0) return { producerId, producerEpoch }
+      assert(isRetriable(errorCode), `InitProducerId: ${errorName(errorCode)}`)
       return null
     })
   }
@@ -82,7 +107,8 @@ export class IdempotentProducer {
   /** Queues one batch of `count` records for one partition. */
   send(partition: number, count: number): void {
     const { random, env } = this.#client
-    const queue = this.#queues[partition] as PartitionQueue
+    const queue = this.#queues[partition]
+    assert(queue !== undefined, 'send before start')
     const payloads: Payload[] = []
     const sends: Send[] = []
     for (let i = 0; i < count; i++) {
@@ -99,11 +125,15 @@ export class IdempotentProducer {
         }),
       )
     }
-    assert(this.#identity !== null, 'send before start')
-    const bytes = buildBatch({ records: payloads, codec: this.#codec, baseSequence: queue.sequence, ...this.#identity })
-    queue.sequence += count
-    queue.batches.push({ sends, bytes, state: 'queued', isRetry: false })
+    queue.batches.push({ sends, payloads, bytes: this.#build(queue, payloads), state: 'queued', isRetry: false })
     this.#pump(queue)
+  }
+
+  /** The next batch in the queue's sequence. */
+  #build(queue: PartitionQueue, records: readonly Payload[]): Buffer {
+    const bytes = buildBatch({ records, codec: this.#codec, baseSequence: queue.sequence, ...queue.identity })
+    queue.sequence += records.length
+    return bytes
   }
 
   #pump(queue: PartitionQueue): void {
@@ -152,21 +182,34 @@ export class IdempotentProducer {
     const wire = await queue.turn
     if (wire === null) return false
     const answer = await this.#client.tolerate(() => wire.request(Produce, body, { fromVersion }))
-    return answer !== null && this.#judge(answer, batch)
+    return answer !== null && this.#judge(answer, queue, batch)
   }
 
-  #judge(answer: ProduceResponse, { sends }: Batch): boolean {
+  async #judge(answer: ProduceResponse, queue: PartitionQueue, batch: Batch): Promise<boolean> {
     const result = answer.responses[0]?.partitionResponses[0]
     assert(result !== undefined, 'a Produce answer without the partition')
     const { errorCode, baseOffset } = result
     if (errorCode === 0) {
-      sends.forEach((send, i) => {
+      batch.sends.forEach((send, i) => {
         this.#history.acked(send, baseOffset + i)
       })
       return true
     }
-    if (errorCode === ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER || isRetriable(errorCode)) return false
+    if (errorCode === ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER) {
+      // Alone, and everything before it was acknowledged: the broker has forgotten that.
+      if (batch.isRetry) await this.#forgotten(queue, result.errorMessage)
+      return false
+    }
+    if (isRetriable(errorCode)) return false
     throw new Error(`${this.name}: a good batch was answered with ${errorName(errorCode)}: ${result.errorMessage}`)
+  }
+
+  /** Goes on under another id. What is queued was not appended: it would have been lost with what came before it. */
+  async #forgotten(queue: PartitionQueue, message: string | null): Promise<void> {
+    if (!this.#toleratesLoss) throw new Error(`${this.name}: the broker lost its place: ${message}`)
+    queue.identity = await this.#newIdentity()
+    queue.sequence = 0
+    for (const batch of queue.batches) batch.bytes = this.#build(queue, batch.payloads)
   }
 
   #wakeLater(): void {

@@ -392,7 +392,7 @@ forged('a mode that may lose to a power cut lost only what was acknowledged shor
   return f.finish()
 })
 
-forged('a mode that may lose to a power cut lost what was acknowledged long before', ['H1', 'H11', 'H2'], (f) => {
+forged('a mode that may lose to a power cut lost what was acknowledged long before', ['H1'], (f) => {
   f.produce()
   const from = f.history.moment()
   f.history.powerCut(from)

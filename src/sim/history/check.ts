@@ -8,7 +8,7 @@ import {
   producerOrder,
 } from './order.ts'
 import { noDuplicate, noLoss, noPhantom, oneValue, refusedStaysOut } from './records.ts'
-import type { Checker, Violation } from './violation.ts'
+import { type Checker, mayHaveLost, type Violation } from './violation.ts'
 
 const CHECKERS: readonly Checker[] = [
   noLoss,
@@ -26,11 +26,15 @@ const CHECKERS: readonly Checker[] = [
   refusedStaysOut,
 ]
 
+/** What holds although acknowledged records were lost: nothing older is gone, nothing is there that nobody sent. */
+const AFTER_LOSS: readonly Checker[] = [noLoss, noPhantom, oneOwner, refusedStaysOut]
+
 /** How many violations of one rule are told. */
 const TOLD_MAX = 5
 
 export function checkHistory(history: History): Violation[] {
-  return CHECKERS.flatMap((check) => check(history))
+  const checkers = mayHaveLost(history) ? AFTER_LOSS : CHECKERS
+  return checkers.flatMap((check) => check(history))
 }
 
 /** A history that breaks a promise. */

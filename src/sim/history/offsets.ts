@@ -1,5 +1,5 @@
 import type { Commit, History, OffsetAnswer } from './history.ts'
-import { ackedByPartition, groupBy, mayBeLost, type Violation } from './violation.ts'
+import { ackedByPartition, groupBy, type Violation } from './violation.ts'
 
 /**
  * H13: after an acknowledged commit the group's offset is that one or a later one; "none" only while none was
@@ -77,7 +77,7 @@ export function nothingRemovedEarly(history: History): Violation[] {
     const retentionMs = history.policies.get(partition)?.retentionMs ?? null
     if (retentionMs === null) return report(`it starts at ${start}; nothing allows more than ${asked}`)
     const early = (acked.get(partition) ?? []).find(
-      (send) => (send.offset as number) < start && send.timestampMs + retentionMs > wallMs && !mayBeLost(history, send),
+      (send) => (send.offset as number) < start && send.timestampMs + retentionMs > wallMs,
     )
     return early ? report(`${early.id} at ${early.offset} was removed before its time`) : []
   })
@@ -89,7 +89,7 @@ export function nothingUnseen(history: History, group: string): Violation[] {
     history.reads.filter((read) => read.group === group).flatMap((read) => read.records.map(({ id }) => id)),
   )
   return history.sends
-    .filter((send) => send.outcome === 'acked' && !seen.has(send.id) && !mayBeLost(history, send))
+    .filter((send) => send.outcome === 'acked' && !seen.has(send.id))
     .map(({ id, partition, offset }) => ({
       rule: 'H23',
       message: `${group} never read ${id} at ${partition}:${offset}`,

@@ -1,5 +1,5 @@
 import type { History, Read } from './history.ts'
-import { ackedByPartition, groupBy, mayBeLost, type Violation } from './violation.ts'
+import { ackedByPartition, groupBy, type Violation } from './violation.ts'
 
 /** H8: within one poll offsets grow, lie in what was asked for, and leave out nothing that others have seen there. */
 export function contiguousWithinPolls(history: History): Violation[] {
@@ -22,13 +22,12 @@ export function contiguousWithinPolls(history: History): Violation[] {
   })
 }
 
-/** Offsets at which somebody saw a record, that no power cut may have emptied again. */
+/** Offsets at which somebody saw a record. */
 function knownOffsets(history: History): Map<string, Set<number>> {
-  const lossy = new Set(history.sends.filter((send) => mayBeLost(history, send)).map(({ id }) => id))
   const known = new Map<string, Set<number>>()
   for (const { partition, records } of [...history.reads, ...history.finalReads]) {
     const offsets = known.get(partition) ?? new Set()
-    for (const { offset, id } of records) if (!lossy.has(id)) offsets.add(offset)
+    for (const { offset } of records) offsets.add(offset)
     known.set(partition, offsets)
   }
   return known
@@ -54,7 +53,7 @@ export function producerOrder(history: History): Violation[] {
   const violations: Violation[] = []
   for (const [partition, sends] of ackedByPartition(history)) {
     for (const [producer, own] of groupBy(sends, (send) => send.producer)) {
-      const inOrder = own.filter((send) => !mayBeLost(history, send)).sort((a, b) => a.invoked - b.invoked)
+      const inOrder = [...own].sort((a, b) => a.invoked - b.invoked)
       inOrder.forEach((send, i) => {
         const before = inOrder[i - 1]
         if (before === undefined || (before.offset as number) < (send.offset as number)) return
@@ -70,9 +69,8 @@ export function producerOrder(history: History): Violation[] {
 export function appendsAreLinear(history: History): Violation[] {
   const violations: Violation[] = []
   for (const [partition, sends] of ackedByPartition(history)) {
-    const kept = sends.filter((send) => !mayBeLost(history, send))
-    const byCompletion = [...kept].sort((a, b) => (a.completed as number) - (b.completed as number))
-    const byInvocation = [...kept].sort((a, b) => a.invoked - b.invoked)
+    const byCompletion = [...sends].sort((a, b) => (a.completed as number) - (b.completed as number))
+    const byInvocation = [...sends].sort((a, b) => a.invoked - b.invoked)
     let next = 0
     let highest = byCompletion[0]
     for (const send of byInvocation) {
@@ -91,8 +89,6 @@ export function appendsAreLinear(history: History): Violation[] {
 
 /** H12: the end of a partition never goes back, and lies behind everything acknowledged before it was asked for. */
 export function endNeverFalls(history: History): Violation[] {
-  // Where acknowledged records may be lost, the end may go back with them.
-  if (history.powerCuts.some((cut) => cut.mayLoseFrom !== cut.moment)) return []
   const violations: Violation[] = []
   const acked = ackedByPartition(history)
   for (const [partition, bounds] of groupBy(history.bounds, (each) => each.partition)) {

@@ -27,10 +27,17 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups
 }
 
-/** A mode that acknowledges before the disk has it may lose these to a power cut. */
-export function mayBeLost(history: History, send: Send): boolean {
-  const { completed } = send
+/**
+ * A mode that acknowledges before the disk has it may lose these to a power cut. An ack that was on its way at the cut
+ * arrives after it, so what was sent before the cut and not acknowledged long before it counts, whenever its ack came.
+ */
+export function mayBeLost(history: History, { invoked, completed }: Send): boolean {
   return history.powerCuts.some(
-    ({ moment, mayLoseFrom }) => completed !== null && completed >= mayLoseFrom && completed < moment,
+    ({ moment, mayLoseFrom }) => mayLoseFrom < moment && invoked < moment && (completed ?? moment) >= mayLoseFrom,
   )
+}
+
+/** A power cut may have taken records that clients had seen: other records are at their offsets now. */
+export function mayHaveLost(history: History): boolean {
+  return history.powerCuts.some(({ moment, mayLoseFrom }) => mayLoseFrom < moment)
 }
