@@ -27,6 +27,7 @@ import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
 import { ImagePublisher } from './image-publisher.ts'
+import { limitsUnder } from './live-limits.ts'
 import { LocalController } from './local-controller.ts'
 
 import type { Family } from './metrics/family.ts'
@@ -289,6 +290,7 @@ export class Node implements HttpSource {
   async #openPartitions(logs: LogManager, metadata: MetadataController): Promise<void> {
     const { image } = metadata
     this.#publisher.hold(image)
+    this.#applyBrokerConfigs(image)
     const number = (key: string) => brokerNumber(image, this.#broker, key)
     this.#parts.groups = new GroupCoordinator({
       env: this.#env,
@@ -307,7 +309,7 @@ export class Node implements HttpSource {
       configOf: (topic, at) => topicConfigSource(at, this.#broker, topic),
       lagTimeMaxMs: number('replica.lag.time.max.ms'),
       fetchMaxBytes: number('fetch.max.bytes'),
-      producerIdExpirationMs: number('producer.id.expiration.ms'),
+      producerIdExpirationOf: (at) => brokerNumber(at, this.#broker, 'producer.id.expiration.ms'),
       retentionIntervalMs: number('log.retention.check.interval.ms'),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {
@@ -333,13 +335,18 @@ export class Node implements HttpSource {
   async #applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
     const { replicas, groups } = this.#parts
     await replicas?.applyImage(changes, image)
+    if (changes.configs.some(({ type }) => type === ResourceType.broker)) this.#applyBrokerConfigs(image)
     if (groups === undefined) return
-    if (changes.configs.some(({ type }) => type === ResourceType.broker)) {
-      groups.config = groupConfigOf(image, this.#broker)
-    }
     if (changes.deletedTopics.length === 0) return
     const deleted = new Map(changes.deletedTopics.map(({ name, topicId }): [string, TopicId] => [name, topicId]))
     groups.forgetTopics(deleted).catch((error: unknown) => this.#bug(error))
+  }
+
+  /** What was set at run time, now or in an earlier life, stands above the node's own settings. */
+  #applyBrokerConfigs(image: MetadataImage): void {
+    const { groups } = this.#parts
+    if (groups !== undefined) groups.config = groupConfigOf(image, this.#broker)
+    this.#acceptor.limits = limitsUnder(this.config.limits, image, this.#broker)
   }
 
   #serve(metadata: MetadataController, lifecycle: BrokerLifecycle): void {

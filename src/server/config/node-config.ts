@@ -1,3 +1,4 @@
+import { perIpOverrides } from '../../controller/per-ip-overrides.ts'
 import type { Address } from '../../env/net.ts'
 import { DEFAULT_LIMITS, type ConnectionLimits } from '../connections/limits.ts'
 import { type ListenerConfig, parseHostPort, parseListeners, SECURITY_PROTOCOLS } from './listeners.ts'
@@ -143,13 +144,8 @@ function httpOf(settings: Settings, errors: string[]): Address | null {
 }
 
 function limitsOf(settings: Settings, errors: string[]): ConnectionLimits {
-  const overrides = new Map<string, number>()
-  for (const pair of settings.list('max.connections.per.ip.overrides')) {
-    const match = /^(.+):(\d+)$/.exec(pair)
-    if (match === null)
-      errors.push(`${settings.describe('max.connections.per.ip.overrides')}: '${pair}' is not host:number`)
-    else overrides.set(match[1] as string, Number(match[2]))
-  }
+  const { overrides, problems } = perIpOverrides(settings.list('max.connections.per.ip.overrides'))
+  for (const problem of problems) errors.push(`${settings.describe('max.connections.per.ip.overrides')}: ${problem}`)
   const idleMs = settings.number('connections.max.idle.ms')
   const queuedBytes = settings.number('queued.max.request.bytes')
   const connections = settings.number('max.connections')

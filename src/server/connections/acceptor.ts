@@ -20,7 +20,8 @@ export interface ConnectionCounts {
 
 /** Accepts connections within the limits, keeps them, and closes those that outlive a deadline. */
 export class Acceptor implements ConnectionHost {
-  readonly limits: ConnectionLimits
+  /** Replaced as a whole when a config changes. Connections that are there stay. */
+  limits: ConnectionLimits
   readonly budget: ByteBudget
   readonly counts: ConnectionCounts = { accepted: 0, refusedAtAccept: 0, closedByUs: 0 }
   readonly #env: Env

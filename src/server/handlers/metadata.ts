@@ -40,6 +40,9 @@ export function metadata(source: MetadataSource, endpoints: Endpoints, creator: 
   return serve(Metadata, handle)
 }
 
+/** Topics that one request may bring into being; the client asks again for more. */
+const CREATED_PER_REQUEST_MAX = 100
+
 const NOTHING_CREATED: ReadonlyMap<string, number> = new Map()
 
 /** Versions 10 and 11 carry topic ids but do not know what to do with them. */
@@ -68,7 +71,7 @@ function missingNames({ topics }: MetadataRequest, source: MetadataSource): stri
   for (const { name } of topics ?? []) {
     if (name !== null && image.topic(name) === undefined && topicNameProblem(name) === null) names.add(name)
   }
-  return [...names]
+  return [...names].slice(0, CREATED_PER_REQUEST_MAX)
 }
 
 function describe(
