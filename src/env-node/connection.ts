@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { assert } from '../base/assert.ts'
-import { type Address, type Connection, type ConnectionHandler, NetError } from '../env/net.ts'
+import { type Address, type Connection, type ConnectionHandler, type NetError } from '../env/net.ts'
 import { toNetError } from './net-error.ts'
 
 /**

@@ -1,7 +1,6 @@
 import { assert } from '../base/assert.ts'
 import type { Random } from '../base/random.ts'
 import type { Clock, Timer, Timers } from '../env/clock.ts'
-import type { DiskError } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import type { Actor } from './core/actor.ts'
 import type { Scheduler } from './core/scheduler.ts'

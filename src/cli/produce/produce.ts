@@ -75,7 +75,7 @@ class Sent {
       },
     )
     this.#pending.add(settled)
-    settled.then(() => this.#pending.delete(settled))
+    void settled.then(() => this.#pending.delete(settled))
   }
 
   async room(): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { letGoBlock, poisonFreeBlocks, takeBlock } from '../../base/blocks.ts'
+import { poisonFreeBlocks, takeBlock } from '../../base/blocks.ts'
 import type { Connection, ConnectionHandler } from '../../env/net.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Call } from './call.ts'

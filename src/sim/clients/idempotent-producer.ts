@@ -156,7 +156,7 @@ export class IdempotentProducer {
   #dispatch(queue: PartitionQueue, batch: Batch): void {
     batch.state = 'in flight'
     queue.inFlight++
-    this.#request(queue, batch).then((isAcked) => {
+    void this.#request(queue, batch).then((isAcked) => {
       queue.inFlight--
       if (isAcked) queue.batches.splice(queue.batches.indexOf(batch), 1)
       else queue.isResetting = true

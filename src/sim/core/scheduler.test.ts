@@ -19,7 +19,7 @@ test('all that an event set off has run before the next event, however long the 
   const me = actor()
   const order: string[] = []
   const chain = async (name: string, length: number) => {
-    for (let i = 0; i < length; i++) await null
+    for (let i = 0; i < length; i++) await Promise.resolve()
     order.push(`${name} settled`)
   }
   for (const name of ['one', 'two', 'three']) {
