@@ -211,7 +211,8 @@ export class Fetcher {
   }
 
   #putOff({ state, version }: Asked): void {
-    if (state.version !== version) return
+    // A timer would keep a process alive that has nothing else to do.
+    if (this.#isClosed || state.version !== version) return
     const { clock, timers } = this.#client.env
     const pauseMs = this.#client.options.retryBackoffMs
     state.notBeforeMs = clock.monotonicMs() + pauseMs
