@@ -92,7 +92,7 @@ export class Node implements HttpSource {
     this.#env = env
     this.config = config
     this.#options = options
-    this.#broker = { brokerId: config.nodeId, staticValues: config.settings.values }
+    this.#broker = { brokerId: config.nodeId, staticValues: config.brokerValues }
     this.#endpoints = new Endpoints({
       nodeId: config.nodeId,
       advertised: new Set(config.advertised.keys()),

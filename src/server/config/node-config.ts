@@ -1,12 +1,14 @@
 import { perIpOverrides } from '../../controller/per-ip-overrides.ts'
 import type { Address } from '../../env/net.ts'
 import { DEFAULT_LIMITS, type ConnectionLimits } from '../connections/limits.ts'
-import { type ListenerConfig, parseHostPort, parseListeners, SECURITY_PROTOCOLS } from './listeners.ts'
+import { formatAddress, type ListenerConfig, parseHostPort, parseListeners, SECURITY_PROTOCOLS } from './listeners.ts'
 import type { Settings } from './settings.ts'
 
 /** What a node needs to know before it starts, checked. */
 export interface NodeConfig {
   readonly settings: Settings
+  /** The static broker configuration, as clients see it: what was set, and what this node is without having been told. */
+  readonly brokerValues: ReadonlyMap<string, string>
   readonly nodeId: number
   readonly dataFolder: string
   readonly zone: string | null
@@ -57,22 +59,38 @@ export function nodeConfig(settings: Settings): { config: NodeConfig; errors: re
   checkRoles(settings, errors)
   checkProtocols(settings, listeners, errors)
   const nodeId = nodeIdOf(settings, errors)
+  checkQuorum(settings, nodeId, errors)
+  const dataFolder = dataFolderOf(settings, errors)
+  const controllerListener = listeners.find(isController) ?? {
+    ...DEFAULT_CONTROLLER,
+    name: controllerNames[0] ?? DEFAULT_CONTROLLER.name,
+  }
   const config: NodeConfig = {
     settings,
+    brokerValues: new Map([
+      ['node.id', String(nodeId)],
+      ['broker.id', String(nodeId)],
+      ['process.roles', 'broker,controller'],
+      ['log.dirs', dataFolder],
+      ['listeners', [...clientListeners, controllerListener].map(printListener).join(',')],
+      ['controller.listener.names', controllerListener.name],
+      ...settings.brokerValues,
+    ]),
     nodeId,
-    dataFolder: dataFolderOf(settings, errors),
+    dataFolder,
     zone: settings.text('broker.rack'),
     listeners: clientListeners,
-    controllerListener: listeners.find(isController) ?? {
-      ...DEFAULT_CONTROLLER,
-      name: controllerNames[0] ?? DEFAULT_CONTROLLER.name,
-    },
+    controllerListener,
     advertised,
     interBrokerListener: interBrokerListenerOf(settings, clientListeners, errors),
     http: httpOf(settings, errors),
     limits: limitsOf(settings, errors),
   }
   return { config, errors }
+}
+
+function printListener({ name, host, port }: ListenerConfig): string {
+  return `${name}://${formatAddress({ host, port })}`
 }
 
 function listenersOf(settings: Settings, key: string, value: string, errors: string[]): ListenerConfig[] {
@@ -107,6 +125,17 @@ function checkRoles(settings: Settings, errors: string[]): void {
   const roles = settings.list('process.roles')
   if (roles.length > 0 && (roles.length !== 2 || !roles.includes('broker') || !roles.includes('controller'))) {
     errors.push(`${settings.describe('process.roles')}: this version runs as broker,controller only`)
+  }
+}
+
+/** Forming a cluster of one where others were named would be worse than not starting. */
+function checkQuorum(settings: Settings, nodeId: number, errors: string[]): void {
+  const voters = settings.list('controller.quorum.voters')
+  if (voters.length > 0 && (voters.length > 1 || !voters[0]?.startsWith(`${nodeId}@`))) {
+    errors.push(`${settings.describe('controller.quorum.voters')}: this version's quorum is the node itself, ${nodeId}`)
+  }
+  if (settings.list('controller.quorum.bootstrap.servers').length > 1) {
+    errors.push(`${settings.describe('controller.quorum.bootstrap.servers')}: this version's quorum is the node itself`)
   }
 }
 

@@ -73,6 +73,26 @@ test('a combined Kafka node’s server.properties is understood', () => {
   assert.deepEqual([...config.advertised], [['OUTSIDE', { host: 'kafka.example.com', port: 443 }]])
 })
 
+test('clients see what the node is, also where nobody said so, and nothing that concerns its process alone', () => {
+  const { brokerValues } = configOf(setting('http.listen', 'off'), setting('num.partitions', '3')).config
+  assert.equal(brokerValues.get('http.listen'), undefined)
+  assert.deepEqual(
+    ['node.id', 'listeners', 'process.roles', 'log.dirs', 'num.partitions'].map((key) => brokerValues.get(key)),
+    ['1', 'PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093', 'broker,controller', './millrace-data', '3'],
+  )
+})
+
+test('a quorum of others is refused rather than left out', () => {
+  assert.deepEqual(configOf(setting('node.id', '2'), setting('controller.quorum.voters', '2@a:9093')).errors, [])
+  for (const [key, value] of [
+    ['controller.quorum.voters', '1@a:9093,2@b:9093'],
+    ['controller.quorum.voters', '2@a:9093'],
+    ['controller.quorum.bootstrap.servers', 'a:9093,b:9093'],
+  ] as const) {
+    assert.match(configOf(setting(key, value)).errors.join(), /quorum is the node itself/)
+  }
+})
+
 test('what this version cannot do is said, each with its key and value', () => {
   const { errors } = configOf(
     setting('listeners', 'SASL_SSL://:9092'),

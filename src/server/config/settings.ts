@@ -19,13 +19,18 @@ const PROCESS_SETTINGS: ReadonlyMap<string, string> = new Map([['http.listen', '
 
 /** The values of a node's own configuration: what was set, and defaults for the rest. Immutable. */
 export class Settings {
-  /** What somebody set, in normal form: the static broker configuration. */
+  /** What somebody set, in normal form. */
   readonly values: ReadonlyMap<string, string>
   readonly #where: ReadonlyMap<string, string>
 
   constructor(values: ReadonlyMap<string, string>, where: ReadonlyMap<string, string>) {
     this.values = values
     this.#where = where
+  }
+
+  /** Those of them that are the broker's, and no business of this process alone. */
+  get brokerValues(): ReadonlyMap<string, string> {
+    return new Map([...this.values].filter(([key]) => !PROCESS_SETTINGS.has(key)))
   }
 
   isSet(key: string): boolean {
