@@ -13,7 +13,7 @@ export async function startToFirstAck(server: Server, topic: string): Promise<nu
   await server.launch()
   for (;;) {
     if (await acknowledges(server, topic)) return performance.now() - start
-    if (performance.now() - start > 90_000)
+    if (server.process.hasEnded || performance.now() - start > 90_000)
       throw new Error(`${server.kind} took no record:\n${server.process.output()}`)
     await new Promise((resolve) => setTimeout(resolve, 3))
   }
