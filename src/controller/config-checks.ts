@@ -13,6 +13,7 @@ import {
 import { type BrokerContext, brokerConfig } from './config-view.ts'
 import { ACCEPTED, type Refusal, refusal } from './decision.ts'
 import { nearestName } from './nearest-name.ts'
+import { perIpOverrides } from './per-ip-overrides.ts'
 import { topicNameProblem } from './topic-names.ts'
 
 /** All that a resource would have set after a change, not only what changes. */
@@ -98,6 +99,9 @@ function checkTopicConfigs(image: MetadataImage, broker: BrokerContext, name: st
   return ACCEPTED
 }
 
+/** Kafka changes these at run time; here they would be without effect, which nobody would notice. */
+const notLive = ['listeners', 'listener.security.protocol.map', 'cordoned.log.dirs']
+
 function checkBrokerConfigs(image: MetadataImage, name: string, configs: Configs): Refusal {
   const nameProblem = brokerNameProblem(image, name)
   if (nameProblem !== null) return refusal(ErrorCode.INVALID_REQUEST, nameProblem)
@@ -120,10 +124,14 @@ function checkBrokerConfigs(image: MetadataImage, name: string, configs: Configs
   }
   const reason = checkValues(ResourceType.broker, configs)
   if (reason !== null) return bad(reason)
+  const { problems } = perIpOverrides(listOf(configs.get('max.connections.per.ip.overrides') ?? ''))
+  if (problems.length > 0) return bad(`max.connections.per.ip.overrides: ${problems.join(', ')}`)
   if (name === '' && perBroker.length > 0) {
     const message = 'Cannot update these configs at default cluster level, broker id must be specified'
     return bad(`${message}: [${perBroker.join(', ')}]`)
   }
+  const later = notLive.find((key) => configs.has(key))
+  if (later !== undefined) return bad(`${later} cannot be changed while a node runs: set it where the node is started`)
   return ACCEPTED
 }
 

@@ -65,8 +65,8 @@ export interface ReplicaOptions {
   readonly lagTimeMaxMs?: number
   /** `fetch.max.bytes` */
   readonly fetchMaxBytes?: number
-  /** `producer.id.expiration.ms` */
-  readonly producerIdExpirationMs?: number
+  /** `producer.id.expiration.ms` under an image; it may change. */
+  producerIdExpirationOf?(image: MetadataImage): number
   /** `log.retention.check.interval.ms` */
   readonly retentionIntervalMs?: number
   /** `replica.high.watermark.checkpoint.interval.ms` */
@@ -337,7 +337,7 @@ export class ReplicaManager {
   #settingsOf(topic: string, image: MetadataImage): TopicSettings {
     let settings = this.#settings.get(topic)
     if (settings === undefined) {
-      const producerIdExpirationMs = this.#options.producerIdExpirationMs ?? 86_400_000
+      const producerIdExpirationMs = this.#options.producerIdExpirationOf?.(image) ?? 86_400_000
       const isInternal = isInternalTopic(topic)
       settings = topicSettings(this.#options.configOf(topic, image), { producerIdExpirationMs, isInternal })
       this.#settings.set(topic, settings)

@@ -43,6 +43,7 @@ export function topicSettings(
     minInsyncReplicas: number('min.insync.replicas'),
     batchLimits: {
       maxBatchBytes: number('max.message.bytes'),
+      decompressedBytesMax: number('max.decompressed.message.bytes'),
       segmentBytes: log.segmentBytes,
       compacted: cleanupPolicy.includes('compact'),
       logAppendTime: timestampType === 'LogAppendTime',

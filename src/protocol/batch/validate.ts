@@ -41,6 +41,8 @@ export interface BatchLimits {
   readonly partition: string
   /** `max.message.bytes`; of the whole batch, compressed. */
   readonly maxBatchBytes: number
+  /** `max.decompressed.message.bytes`; without, and above that, our own bound holds. */
+  readonly decompressedBytesMax?: number
   /** `segment.bytes`: a batch never spans two segments. */
   readonly segmentBytes: number
   /** `cleanup.policy` has `compact`: every record needs a key. */
@@ -186,7 +188,8 @@ function invalidHeader(batch: Buffer): string | null {
 
 function checkRecords(batch: Buffer, limits: BatchLimits, nowMs: number): ProducedBatch {
   const codec = codecOf(batch, 0) as Codec
-  const maxBytes = Math.max(DECOMPRESSED_BYTES, limits.maxBatchBytes * DECOMPRESSED_PER_BATCH_BYTE)
+  const ownMax = Math.max(DECOMPRESSED_BYTES, limits.maxBatchBytes * DECOMPRESSED_PER_BATCH_BYTE)
+  const maxBytes = Math.min(limits.decompressedBytesMax ?? ownMax, ownMax)
   try {
     // Uncompressed records are walked where they lie, without even a view of them.
     const raw = codec === 'none'
