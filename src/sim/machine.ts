@@ -149,6 +149,15 @@ export class Machine {
     this.tree.capacityBytes = this.tree.usedBytes + bytes
   }
 
+  /** Paths and lengths of all files below `path`. */
+  files(path: string): { path: string; bytes: number }[] {
+    return this.tree.list(path).flatMap((name) => {
+      const below = `${path}/${name}`
+      const stat = this.tree.stat(below)
+      return stat?.kind === 'directory' ? this.files(below) : [{ path: below, bytes: stat?.bytes ?? 0 }]
+    })
+  }
+
   /** Flips one bit of a file at rest. Throws `DiskError` when there is no such file. */
   flipBit(path: string, position: number, bit = 0): void {
     const file = this.tree.file(path)

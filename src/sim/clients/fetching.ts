@@ -100,6 +100,24 @@ export async function readWhole(
   history.finalReads.push({ partition: `${topic}-${partition}`, start, end, records })
 }
 
+/** Reads the partition from its first offset on, and never stops. */
+export async function readOn(
+  client: ClusterClient,
+  history: History,
+  { name, topic, partition }: { name: string; topic: string; partition: number },
+): Promise<never> {
+  let position = await client.persist(() => listOffset(client, { topic, partition, timestamp: EARLIEST }))
+  for (let continues = false; ; ) {
+    const from = position
+    const fetched = await client.persist(() => fetchOnce(client, history, { topic, partition, from, maxWaitMs: 100 }))
+    const { records, to } = fetched
+    position = to
+    if (to === from) continue
+    history.read({ consumer: name, group: null, partition: `${topic}-${partition}`, from, to, records, continues })
+    continues = true
+  }
+}
+
 /** Also worth another try for a group's requests. */
 export function isCoordinatorTrouble(errorCode: number): boolean {
   return (

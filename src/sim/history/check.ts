@@ -29,6 +29,9 @@ const CHECKERS: readonly Checker[] = [
 /** What holds although acknowledged records were lost: nothing older is gone, nothing is there that nobody sent. */
 const AFTER_LOSS: readonly Checker[] = [noLoss, noPhantom, oneOwner, refusedStaysOut]
 
+/** What holds even on a disk that lies: less may be there, but nothing else. */
+const NO_LIES: readonly Checker[] = [oneValue, noDuplicate, noPhantom, contiguousWithinPolls, oneOwner, refusedStaysOut]
+
 /** How many violations of one rule are told. */
 const TOLD_MAX = 5
 
@@ -57,5 +60,11 @@ export class HistoryError extends Error {
 /** Throws `HistoryError` when anything is wrong. */
 export function assertHistory(history: History, more: readonly Violation[] = []): void {
   const violations = [...checkHistory(history), ...more]
+  if (violations.length > 0) throw new HistoryError(violations)
+}
+
+/** Beyond what was promised to survive, a node may refuse; it may not tell anything wrong. Throws `HistoryError`. */
+export function assertNoLies(history: History): void {
+  const violations = NO_LIES.flatMap((check) => check(history))
   if (violations.length > 0) throw new HistoryError(violations)
 }

@@ -1,4 +1,4 @@
-import { readWhole } from '../../../src/sim/clients/fetching.ts'
+import { readOn, readWhole } from '../../../src/sim/clients/fetching.ts'
 import { GroupMember } from '../../../src/sim/clients/group-member.ts'
 import { IdempotentProducer } from '../../../src/sim/clients/idempotent-producer.ts'
 import type { SimCluster } from '../../../src/sim/cluster.ts'
@@ -62,6 +62,15 @@ export class Load {
       this.#members.push(member)
     }
     this.#sending = Promise.all(this.#producers.map((producer) => this.#keepSending(producer)))
+  }
+
+  /** A consumer outside any group that reads every partition from its first offset, for as long as the run lasts. */
+  addReader(): void {
+    const name = `reader-${this.machines.length}`
+    const client = this.#client(name)
+    for (let partition = 0; partition < PARTITIONS; partition++) {
+      void readOn(client, this.history, { name, topic: TOPIC, partition })
+    }
   }
 
   #client(name: string) {
