@@ -45,6 +45,9 @@ export function unservedFeatures(image: MetadataImage): string[] {
 }
 
 const UPGRADE = 1
+const UNSAFE_DOWNGRADE = 3
+/** The metadata versions that changed what records say: going back behind one would lose it (Kafka's MetadataVersion). */
+const CHANGED_METADATA = [8, 11, 13, 14, 15, 17, 23, 30, 32, 33]
 
 /** All updates or none. */
 export function updateFeatures(
@@ -56,9 +59,10 @@ export function updateFeatures(
   let first: Refusal = ACCEPTED
   const results = featureUpdates.map(({ feature, maxVersionLevel, upgradeType, allowDowngrade }) => {
     const mayLower = version === 0 ? allowDowngrade : upgradeType !== UPGRADE
+    const isUnsafe = version > 0 && upgradeType === UNSAFE_DOWNGRADE
     const result = seen.has(feature)
       ? refusal(ErrorCode.INVALID_REQUEST, `Provided feature can not be listed twice: ${feature}`)
-      : checkLevel(image, broker.brokerId, { feature, level: maxVersionLevel, mayLower })
+      : checkLevel(image, broker.brokerId, { feature, level: maxVersionLevel, mayLower, isUnsafe })
     seen.add(feature)
     if (result.errorCode !== ErrorCode.NONE && first === ACCEPTED) first = result
     if (result.errorCode === ErrorCode.NONE && maxVersionLevel !== (image.features.get(feature) ?? 0)) {
@@ -73,10 +77,18 @@ export function updateFeatures(
   return { records: failed || validateOnly ? [] : records, response }
 }
 
+interface WantedLevel {
+  readonly feature: string
+  readonly level: number
+  readonly mayLower: boolean
+  /** Even where something is lost. */
+  readonly isUnsafe: boolean
+}
+
 function checkLevel(
   image: MetadataImage,
   controllerId: number,
-  { feature, level, mayLower }: { readonly feature: string; readonly level: number; readonly mayLower: boolean },
+  { feature, level, mayLower, isUnsafe }: WantedLevel,
 ): Refusal {
   const bad = (why: string) =>
     refusal(ErrorCode.INVALID_UPDATE_VERSION, `Invalid update version ${level} for feature ${feature}. ${why}`)
@@ -97,6 +109,13 @@ function checkLevel(
     const range = features.find(({ name }) => name === feature)
     const [low, high] = [range?.minSupportedVersion ?? 0, range?.maxSupportedVersion ?? 0]
     if (level < low || level > high) return bad(`Broker ${brokerId} only supports versions ${low}-${high}`)
+  }
+  if (feature === 'metadata.version' && CHANGED_METADATA.some((each) => level < each && each <= current)) {
+    const why = isUnsafe
+      ? 'Unsafe metadata downgrade is not supported in this version.'
+      : 'Refusing to perform the requested downgrade because it might delete metadata information.'
+    const message = `Unsupported metadata.version downgrade from ${current} to ${level}. ${why}`
+    return refusal(ErrorCode.INVALID_UPDATE_VERSION, message)
   }
   return ACCEPTED
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type KafkaTool, runTool } from '../support/kafka-oracle.ts'
-import { retried } from '../support/retry.ts'
+import { readyTopic, retried } from '../support/retry.ts'
 import { testServer } from '../support/test-server.ts'
 import { skipWithout } from '../support/toolchain.ts'
 import { commitOffset, findCoordinator, listOffset, produce } from '../support/wire-calls.ts'
@@ -66,4 +66,47 @@ test("Kafka's own command-line tools work against a node", { skip }, async (cont
     assert.doesNotMatch(versions, /ShareFetch\(78\): \d/, 'what is not served is not advertised')
   await tool('topics', '--delete', '--topic', 'orders')
   assert.doesNotMatch(await tool('topics', '--list'), /^orders$/m)
+})
+
+test("Kafka's verifiable clients, its offset resets and its feature tool work against a node", {
+  skip,
+}, async (context) => {
+  const server = await testServer(context)
+  const tool = async (name: KafkaTool, args: string[], expectedCode = 0): Promise<string> => {
+    const { code, stdout, stderr } = await runTool(name, ['--bootstrap-server', server.address, ...args])
+    assert.equal(code, expectedCode, `${name} ${args.join(' ')}\n${stdout}${stderr}`)
+    return stdout
+  }
+  await readyTopic(server.address, 'numbers', 1)
+  assert.match(
+    await tool('verifiable-producer', ['--topic', 'numbers', '--max-messages', '20']),
+    /"sent":20,"acked":20/,
+  )
+  const consumed = await tool('verifiable-consumer', [
+    ...['--topic', 'numbers', '--group-id', 'counters', '--max-messages', '20', '--verbose'],
+    ...['--assignment-strategy', 'org.apache.kafka.clients.consumer.CooperativeStickyAssignor'],
+  ])
+  assert.deepEqual(
+    [...consumed.matchAll(/"name":"record_data".*"value":"(\d+)"/g)].map(([, value]) => Number(value)),
+    Array.from({ length: 20 }, (_, n) => n),
+  )
+  const reset = ['--reset-offsets', '--group', 'counters', '--topic', 'numbers']
+  for (const [how, offset] of [
+    [['--to-offset', '7'], 7],
+    [['--shift-by', '3'], 10],
+    [['--by-duration', 'PT1H'], 0],
+    [['--to-datetime', '2999-01-01T00:00:00.000'], 20],
+  ] as const) {
+    const shown = await tool('consumer-groups', [...reset, ...how, '--execute'])
+    assert.match(shown, new RegExp(`counters\\s+numbers\\s+0\\s+${offset}\\s`), how.join(' '))
+  }
+  await tool('consumer-groups', ['--delete-offsets', '--group', 'counters', '--topic', 'numbers'])
+  await tool('consumer-groups', ['--delete', '--group', 'counters'])
+  assert.doesNotMatch(await tool('consumer-groups', ['--list']), /counters/)
+
+  await tool('leader-election', ['--election-type', 'preferred', '--topic', 'numbers', '--partition', '0'])
+  assert.match(await tool('features', ['describe']), /metadata\.version\s+.*FinalizedVersionLevel: 4\.4-IV2/)
+  // What newer records say would be lost.
+  const refused = await tool('features', ['downgrade', '--feature', 'metadata.version=20'], 1)
+  assert.match(refused, /Refusing to perform the requested downgrade/)
 })

@@ -76,6 +76,9 @@ export const kafkaTools = {
   features: 'org.apache.kafka.tools.FeatureCommand',
   'log-dirs': 'org.apache.kafka.tools.LogDirsCommand',
   'delete-records': 'org.apache.kafka.tools.DeleteRecordsCommand',
+  'leader-election': 'org.apache.kafka.tools.LeaderElectionCommand',
+  'verifiable-producer': 'org.apache.kafka.tools.VerifiableProducer',
+  'verifiable-consumer': 'org.apache.kafka.tools.VerifiableConsumer',
 } as const
 export type KafkaTool = keyof typeof kafkaTools
 

@@ -82,7 +82,7 @@ function bannerFacts(node: Node, http: Address | null): BannerFacts {
     version: VERSION,
     nodeId: node.nodeId,
     clusterId: node.clusterId,
-    dataFolder: path.resolve(config.dataFolder),
+    dataFolder: config.dataFolder,
     listeners: node.listeners.map(({ name, bound }) => ({
       name,
       bound,
@@ -104,7 +104,9 @@ function levelOf(level: string): LogLevel {
 async function configure(flags: StartFlags): Promise<{ config: NodeConfig; notes: string[] }> {
   const { settings, ignoredVariables } = await readSettings(flags, process.env)
   const resolved = resolveSettings(settings)
-  const { config, errors } = nodeConfig(resolved.settings)
+  const { config: given, errors } = nodeConfig(resolved.settings)
+  // As Kafka shows it in DescribeLogDirs, and as it stands in what we log.
+  const config = { ...given, dataFolder: path.resolve(given.dataFolder) }
   const problems = [...resolved.errors, ...errors]
   if (problems.length > 0)
     throw new CommandError(ExitCode.usage, `the configuration is refused:\n  ${problems.join('\n  ')}`)
