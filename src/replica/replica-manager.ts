@@ -17,6 +17,7 @@ import type { ListOffsetsRequest } from '../protocol/apis/list-offsets.ts'
 import type { OffsetForLeaderEpochRequest } from '../protocol/apis/offset-for-leader-epoch.ts'
 import type { ProduceRequest } from '../protocol/apis/produce.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { inParallel } from '../storage/parallel.ts'
 import { Deadlines } from './deadlines.ts'
@@ -67,6 +68,8 @@ export interface ReplicaOptions {
   readonly fetchMaxBytes?: number
   /** `producer.id.expiration.ms` under an image; it may change. */
   producerIdExpirationOf?(image: MetadataImage): number
+  /** `log.cleaner.*` under an image; they may change. Null: logs are not compacted. */
+  cleanerLimitsOf?(image: MetadataImage): CleanerLimits | null
   /** `log.retention.check.interval.ms` */
   readonly retentionIntervalMs?: number
   /** `replica.high.watermark.checkpoint.interval.ms` */
@@ -140,6 +143,7 @@ export class ReplicaManager {
     this.#every(this.#options.highWatermarkIntervalMs ?? 5000, () => this.#onShortTick())
     this.#every((this.#options.lagTimeMaxMs ?? 30_000) / 2, () => this.#onLagTick())
     this.#every(this.#options.retentionIntervalMs ?? 300_000, () => this.#onRetentionTick())
+    this.#logs.startCleaner({ highWatermarkOf: this.#highWatermarkOf, limits: () => this.#cleanerLimits() })
   }
 
   /** Brings logs and leaders to `image`, which is the one after the last. */
@@ -367,8 +371,17 @@ export class ReplicaManager {
   }
 
   async #onRetentionTick(): Promise<void> {
-    await this.#logs.applyRetention(({ topic, partition }) => this.hosted.get(topic, partition)?.highWatermark ?? 0)
+    await this.#logs.applyRetention(this.#highWatermarkOf)
   }
+
+  #cleanerLimits(): CleanerLimits | null {
+    const { cleanerLimitsOf } = this.#options
+    return cleanerLimitsOf === undefined ? {} : cleanerLimitsOf(this.hosted.image)
+  }
+
+  /** Of a partition that is not hosted nothing counts as committed. */
+  readonly #highWatermarkOf = ({ topic, partition }: TopicPartition): number =>
+    this.hosted.get(topic, partition)?.highWatermark ?? 0
 
   /** One after the other: two that open and delete logs would meet in one directory. */
   #inTurn(work: () => Promise<void>): Promise<void> {

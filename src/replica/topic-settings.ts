@@ -22,13 +22,21 @@ export function topicSettings(
     .filter((policy) => policy === 'delete' || policy === 'compact')
   const timestampType = config('message.timestamp.type') === 'LogAppendTime' ? 'LogAppendTime' : 'CreateTime'
   const codec = codecOfTopic(config('compression.type'))
+  const maxCompactionLagMs = number('max.compaction.lag.ms')
   const log: LogConfig = {
     segmentBytes: number('segment.bytes'),
-    segmentMs: number('segment.ms'),
+    // The active segment is never compacted, so it must not stay active for longer than that.
+    segmentMs: cleanupPolicy.includes('compact')
+      ? Math.min(number('segment.ms'), maxCompactionLagMs)
+      : number('segment.ms'),
     segmentJitterMs: number('segment.jitter.ms'),
     segmentIndexBytes: number('segment.index.bytes'),
     indexIntervalBytes: number('index.interval.bytes'),
     cleanupPolicy,
+    minCleanableDirtyRatio: number('min.cleanable.dirty.ratio'),
+    minCompactionLagMs: number('min.compaction.lag.ms'),
+    maxCompactionLagMs,
+    deleteRetentionMs: number('delete.retention.ms'),
     retentionMs: number('retention.ms'),
     retentionBytes: number('retention.bytes'),
     timestampType,

@@ -4,7 +4,7 @@ import { topicConfigSource } from '../controller/topic-config.ts'
 import { OFFSETS_TOPIC } from '../controller/topic-names.ts'
 import { GroupCoordinator } from '../coordinator/group-coordinator.ts'
 import type { Env } from '../env/env.ts'
-import type { Address } from '../env/net.ts'
+import { type Address, NetError } from '../env/net.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import type { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
@@ -15,13 +15,14 @@ import { openMetadata } from '../quorum/open.ts'
 import { ReplicaManager } from '../replica/replica-manager.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { reachableHost, registeredListeners } from './registered-listeners.ts'
-import type { ListenerConfig } from './config/listeners.ts'
+import { formatAddress, type ListenerConfig } from './config/listeners.ts'
 import type { NodeConfig } from './config/node-config.ts'
 import { Acceptor } from './connections/acceptor.ts'
 import type { ClientConnection } from './connections/client-connection.ts'
 import { takeDataFolder } from './data-folder.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { Endpoints } from './endpoints.ts'
+import { cleanerLimitsOf } from './cleaner-limits.ts'
 import { groupConfigOf } from './group-config.ts'
 import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
@@ -243,6 +244,7 @@ export class Node implements HttpSource {
       dispatchers: this.#dispatchers,
       replicas: replicas.metrics,
       storage: logs.usage,
+      cleaner: logs.cleanerStats,
       isReadOnly: !logs.isWritable,
       groups: groups.groupCount,
       metadataOffset: this.#publisher.image.position.offset,
@@ -252,11 +254,21 @@ export class Node implements HttpSource {
   async #listen(): Promise<void> {
     const bound: BoundListener[] = []
     for (const listener of this.config.listeners) {
-      bound.push({ ...listener, bound: await this.#acceptor.listen(listener.name, bindAddress(listener)) })
+      bound.push({ ...listener, bound: await this.#bind(listener) })
     }
     this.#listeners = bound
-    const { controllerListener } = this.config
-    this.#controllerAddress = await this.#acceptor.listen(controllerListener.name, bindAddress(controllerListener))
+    this.#controllerAddress = await this.#bind(this.config.controllerListener)
+  }
+
+  async #bind(listener: ListenerConfig): Promise<Address> {
+    try {
+      return await this.#acceptor.listen(listener.name, bindAddress(listener))
+    } catch (error) {
+      if (!(error instanceof NetError)) throw error
+      const { name, host, port } = listener
+      const where = `${name}://${formatAddress({ host, port })} (listeners, ${this.config.settings.where('listeners')})`
+      throw new NetError(error.code, `cannot listen on ${where}: ${error.message}`, { cause: error })
+    }
   }
 
   #openMetadata(logs: LogManager): Promise<MetadataController> {
@@ -311,6 +323,7 @@ export class Node implements HttpSource {
       fetchMaxBytes: number('fetch.max.bytes'),
       producerIdExpirationOf: (at) => brokerNumber(at, this.#broker, 'producer.id.expiration.ms'),
       retentionIntervalMs: number('log.retention.check.interval.ms'),
+      cleanerLimitsOf: (at) => cleanerLimitsOf(at, this.#broker),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {
         onLead: (topicPartition, log) => {

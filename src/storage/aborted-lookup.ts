@@ -13,7 +13,7 @@ import { type AbortedTransaction, decodeAborted } from './txn-index.ts'
 export async function abortedBetween(state: LogState, from: number, to: number): Promise<AbortedTransaction[]> {
   const result: AbortedTransaction[] = []
   for (let i = Math.max(state.segmentIndexOf(from), 0); i < state.segments.length; i++) {
-    for (const transaction of await abortedOf(state, state.segments[i] as Segment, i)) {
+    for (const transaction of await abortedOf(state, state.segments[i] as Segment)) {
       if (transaction.lastOffset >= from && transaction.firstOffset < to) result.push(transaction)
       if (transaction.lastStableOffset >= to) return byFirstOffset(result)
     }
@@ -26,8 +26,9 @@ function byFirstOffset(transactions: AbortedTransaction[]): AbortedTransaction[]
 }
 
 /** Read once, then kept: there are few. A file that lacks what it must hold is replaced by a walk over the log. */
-async function abortedOf(state: LogState, segment: Segment, index: number): Promise<readonly AbortedTransaction[]> {
+export async function abortedOf(state: LogState, segment: Segment): Promise<readonly AbortedTransaction[]> {
   if (segment.aborted !== null) return segment.aborted
+  const index = state.segments.indexOf(segment)
   const content = await readFileIfThere(state.context.env.disk, state.path(segment, 'txnindex'))
   const range = { baseOffset: segment.baseOffset, endOffset: state.segmentLimit(index) }
   const found = content === null ? [] : decodeAborted(content, range)

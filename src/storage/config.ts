@@ -12,6 +12,13 @@ export interface LogConfig {
   /** Log bytes between two entries of an index. */
   readonly indexIntervalBytes: number
   readonly cleanupPolicy: readonly ('delete' | 'compact')[]
+  /** Compaction begins when the part of the log that never was compacted is larger than this: 0 to 1. */
+  readonly minCleanableDirtyRatio: number
+  /** A record younger than the first is not compacted; one older than the second makes compaction begin. */
+  readonly minCompactionLagMs: number
+  readonly maxCompactionLagMs: number
+  /** Tombstones and markers stay this long after the first round of compaction that saw them. */
+  readonly deleteRetentionMs: number
   /** -1: for ever. */
   readonly retentionMs: number
   /** Of one partition; -1: any amount. */
@@ -38,6 +45,10 @@ export const defaultLogConfig: LogConfig = {
   segmentIndexBytes: 10 * 1024 ** 2,
   indexIntervalBytes: 4096,
   cleanupPolicy: ['delete'],
+  minCleanableDirtyRatio: 0.5,
+  minCompactionLagMs: 0,
+  maxCompactionLagMs: Number.POSITIVE_INFINITY,
+  deleteRetentionMs: 24 * 3_600_000,
   retentionMs: 7 * 24 * 3_600_000,
   retentionBytes: -1,
   timestampType: 'CreateTime',

@@ -15,6 +15,10 @@ export interface StorageContext {
   readonly space: SpaceGuard
   /** The log has something that the next checkpoint should cover. Cheap; called after every sync. */
   changed(log: LogState): void
+  /** A segment was closed, or the config has changed: there may be something to compact. Cheap. */
+  mayCompact(log: LogState): void
+  /** The log is about to be cut at `offset`; resolves when it is durable that nothing beyond it was compacted. */
+  uncleanFrom(log: LogState, offset: number): Promise<void>
   /** Makes the names in the folder durable. */
   syncFolder(): Promise<void>
   /** Writes the recovery points of all logs as they are now; resolves when they are durable. */

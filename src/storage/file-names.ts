@@ -8,6 +8,7 @@ export const CLEAN_SHUTDOWN = '.kafka_cleanshutdown'
 export const FOLDER_LOCK = '.lock'
 export const RECOVERY_POINTS = 'recovery-point-offset-checkpoint'
 export const START_OFFSETS = 'log-start-offset-checkpoint'
+export const CLEANER_OFFSETS = 'cleaner-offset-checkpoint'
 export const HIGH_WATERMARKS = 'replication-offset-checkpoint'
 
 /** Files of one segment. `.snapshot` holds the producers as they were before the offset in its name. */

@@ -126,6 +126,7 @@ export class LogAppender {
     // A follower's log may have a hole here.
     state.endOffset = baseOffset
     takeSnapshot(state)
+    state.context.mayCompact(state)
     if (state.pendingSnapshots.length > PENDING_SNAPSHOTS_MAX) void flushDerived(state)
     return segment
   }

@@ -344,7 +344,7 @@ withLog('what was set aside is not opened with the others found', async (_, mach
   const second = await LogManager.open(machine.boot().env, options)
   const found = await second.readFound()
   assert.deepEqual(
-    found.map(({ topicPartition: { partition }, topicId }) => [partition, topicId]),
+    found.map(({ topicPartition: { partition }, topicId }) => [partition, topicId]).sort(),
     [
       [0, TEST_TOPIC_ID],
       [1, TEST_TOPIC_ID],

@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts'
 import { DiskError, type DiskLock } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
+import { type CleanerOwner, type CleanerStats, LogCleaner } from './cleaner/cleaner.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { writeCleanShutdown } from './clean-shutdown.ts'
 import { defaultLogConfig, type LogConfig } from './config.ts'
@@ -75,6 +76,7 @@ export class LogManager {
   readonly #checkpoints: Checkpoints
   readonly #remover: Remover
   readonly #retentionClock: RetentionClock
+  readonly #cleaner: LogCleaner
   readonly #syncFolder: GroupedCall
   readonly #logs = new Map<string, PartitionLog>()
   /** Directories that are being opened, renamed or removed. */
@@ -100,6 +102,7 @@ export class LogManager {
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
     this.#remover = new Remover(env)
     this.#retentionClock = new RetentionClock(env.clock)
+    this.#cleaner = new LogCleaner(env, folder, this.#retentionClock)
     const tails = new TailBudget(options)
     const { reserveBytes } = options
     const space = new SpaceGuard(env, { folder, reserveBytes, unwrittenBytes: () => tails.unwrittenBytes })
@@ -111,6 +114,8 @@ export class LogManager {
       tails,
       space,
       changed: (state) => this.#checkpoints.changed(state),
+      mayCompact: (state) => this.#cleaner.mayCompact(state),
+      uncleanFrom: (state, offset) => this.#cleaner.truncating(state, offset),
       checkpointRecoveryPoints: () => this.#checkpoints.writeRecoveryPoints(),
       checkpointStartOffsets: () => this.#checkpoints.writeStartOffsets(),
       syncFolder: () => this.#syncFolder.call(),
@@ -139,6 +144,7 @@ export class LogManager {
       const opened = await openFolder(env, options, lock)
       const manager = new LogManager(env, options, opened)
       await manager.#context.space.look()
+      if (opened.found.length > 0) await manager.#cleaner.load()
       return manager
     } catch (error) {
       await lock.unlock()
@@ -231,6 +237,7 @@ export class LogManager {
       const input = this.#checkpoints.recoveryInputOf(name)
       state.isIdentityDurable = input.isClean
       await recoverLog(state, input)
+      await this.#cleaner.opened(state)
       const log = new PartitionLog(state)
       this.#logs.set(name, log)
       this.#checkpoints.add(name, state)
@@ -250,6 +257,7 @@ export class LogManager {
       if (reason !== null) throw new DiskError('ENOSPC', directory, reason)
       // What the checkpoints may say of the name is about another log.
       await this.#checkpoints.remove(name)
+      await this.#cleaner.forget(name)
       await disk.makeDirectory(directory)
     }
     const found = known ?? (isThere ? await readPartitionMetadata(disk, directory) : null)
@@ -298,6 +306,7 @@ export class LogManager {
       this.#topicIds.delete(name)
       this.#untouched.delete(name)
       await log?.abandon()
+      await this.#cleaner.forget(name)
       const directory = this.#directory(topicPartition)
       if ((await this.#env.disk.stat(directory)) === null) {
         await this.#checkpoints.remove(name)
@@ -328,6 +337,18 @@ export class LogManager {
     })
   }
 
+  /**
+   * From now on logs with `cleanup.policy=compact` are compacted in the background, up to the high watermark of each.
+   * Called once.
+   */
+  startCleaner(owner: CleanerOwner): void {
+    this.#cleaner.start(owner)
+  }
+
+  get cleanerStats(): Readonly<CleanerStats> {
+    return this.#cleaner.stats
+  }
+
   /** Writes all checkpoints now, as the ticker does from time to time. */
   checkpoint(): Promise<void> {
     return this.#checkpoints.tick()
@@ -341,6 +362,7 @@ export class LogManager {
   async close({ brokerEpoch = -1 }: { brokerEpoch?: number } = {}): Promise<boolean> {
     if (this.#isClosed) return false
     this.#isClosed = true
+    await this.#cleaner.stop()
     await this.#checkpoints.stop()
     let isClean = this.#untouched.size === 0
     await inParallel([...this.#logs.values()], PARALLEL_LOGS, async (log) => {

@@ -32,6 +32,7 @@ interface Chunk {
  */
 export async function readFromFiles(state: LogState, offset: number, limits: ReadLimits): Promise<ReadResult> {
   for (let from = offset; ; ) {
+    if (state.isReplacing) await state.untilInPlace()
     checkRange(state, offset)
     if (from >= state.tail.startOffset) return state.tail.read(from, limits)
     const index = state.segmentIndexOf(from)
@@ -39,8 +40,8 @@ export async function readFromFiles(state: LogState, offset: number, limits: Rea
     if (segment === undefined) throw new OffsetOutOfRangeError(offset, state.logStartOffset, state.endOffset)
     const { generation } = state
     const chunk = await readSegment(state, segment, from, limits)
-    // Segments were cut or deleted meanwhile: what was read may be from another life of the log.
-    if (state.generation !== generation) continue
+    // Segments were cut, deleted or compacted meanwhile: what was read may be from another life of the log.
+    if (!state.isStill(generation)) continue
     if (chunk !== 'none') {
       const { result, endPosition } = chunk
       if (result.bytes > 0) state.noteCursor({ offset: result.endOffset, segment, position: endPosition }, offset)
@@ -112,8 +113,12 @@ function cutChunk(
       at += bytes
       continue
     }
-    if (last >= limits.limitOffset) return ended(buffer, start, end, { offset, endOffset, position })
-    const isForced = start < 0 && limits.atLeastOneBatch
+    const isOver = last >= limits.limitOffset
+    // Limits lie between batches: one that begins below and ends beyond is most likely damaged, so its CRC is asked.
+    if (isOver && (start >= 0 || baseOffsetOf(buffer, at) >= limits.limitOffset)) {
+      return ended(buffer, start, end, { offset, endOffset, position })
+    }
+    const isForced = isOver || (start < 0 && limits.atLeastOneBatch)
     const total = at + bytes - (start < 0 ? at : start)
     if (total > limits.maxBytes && !isForced) return ended(buffer, start, end, { offset, endOffset, position })
     if (at + bytes > buffer.length) {
@@ -121,6 +126,7 @@ function cutChunk(
       return ended(buffer, start, end, { offset, endOffset, position })
     }
     if (!verifyCrc(buffer, at)) throw damage(state, segment, position + at, 'a batch with a wrong CRC')
+    if (isOver) return ended(buffer, start, end, { offset, endOffset, position })
     if (start < 0) start = at
     at += bytes
     end = at

@@ -86,7 +86,7 @@ function isActiveTooOld({ active, config, durableOffset, endOffset }: LogState, 
 }
 
 /** Without timestamps, when the file was last written. */
-async function newestMs(state: LogState, segment: Segment): Promise<number> {
+export async function newestMs(state: LogState, segment: Segment): Promise<number> {
   const { timestampMs } = await newestOf(state, segment)
   if (timestampMs > NO_TIME.timestampMs) return timestampMs
   return (await state.context.env.disk.stat(state.path(segment, 'log')))?.modifiedMs ?? segment.createdMs

@@ -69,6 +69,10 @@ export class LogState {
   isTruncating = false
   /** The truncation under way has not changed anything yet. */
   isUntouched = true
+  /** Truncations so far: what was read before one may be of another life of the log. */
+  truncations = 0
+  /** A compacted segment is taking the place of others: readers of files wait. */
+  isReplacing = false
   /** Names were created or removed in the directory since its last sync. */
   isDirectoryDirty = false
   /** `partition.metadata` and the directory's own name are durable. Not before the first sync of a new log, or after a crash. */
@@ -163,6 +167,16 @@ export class LogState {
   exclusively<T>(action: () => Promise<T>): Promise<T> {
     this.#exclusive ??= new Lock()
     return this.#exclusive.run(action)
+  }
+
+  /** Whether files and positions are those of `generation`, and no file is being replaced. */
+  isStill(generation: number): boolean {
+    return this.generation === generation && !this.isReplacing
+  }
+
+  /** Resolves when every file has its place. */
+  async untilInPlace(): Promise<void> {
+    while (this.isReplacing) await this.exclusively(() => Promise.resolve())
   }
 
   path(segment: Segment, kind: SegmentFileKind): string {

@@ -63,6 +63,7 @@ export class PartitionLog {
   set config(config: LogConfig) {
     this.#state.config = config
     if (config.durabilityMode === 'fsync') this.#writer.syncSoon()
+    this.#state.context.mayCompact(this.#state)
   }
 
   get logStartOffset(): number {
@@ -162,17 +163,18 @@ export class PartitionLog {
   }
 
   /**
-   * Damage that a reader meets is damage of the replica (reliability S3). When segments were cut or deleted under the
-   * reader, what it met means nothing, and it looks again.
+   * Damage that a reader meets is damage of the replica (reliability S3). When segments were cut, deleted or compacted
+   * under the reader, what it met means nothing, and it looks again.
    */
   async #watch<T>(look: () => Promise<T>): Promise<T> {
     const state = this.#state
     for (;;) {
+      if (state.isReplacing) await state.untilInPlace()
       const { generation } = state
       try {
         return await look()
       } catch (error) {
-        const isStale = state.generation !== generation || state.isTruncating
+        const isStale = !state.isStill(generation) || state.isTruncating
         if (isStale && isMissingOrDamaged(error)) {
           await state.exclusively(() => Promise.resolve())
           continue
@@ -183,17 +185,26 @@ export class PartitionLog {
     }
   }
 
+  /** The same for what goes from segment to segment: it also begins anew when it has met some of two generations. */
+  async #lookUp<T>(look: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const { generation } = this.#state
+      const found = await this.#watch(look)
+      if (this.#state.isStill(generation)) return found
+    }
+  }
+
   /** The first record below `limitOffset` (default: the end) with at least this timestamp, exactly, or null. */
   findByTimestamp(
     timestampMs: number,
     { limitOffset }: { limitOffset?: number } = {},
   ): Promise<TimestampedOffset | null> {
-    return this.#watch(() => findByTimestamp(this.#state, timestampMs, limitOffset ?? this.#state.endOffset))
+    return this.#lookUp(() => findByTimestamp(this.#state, timestampMs, limitOffset ?? this.#state.endOffset))
   }
 
   /** The first record with the largest timestamp, or null. */
   maxTimestamp(): Promise<TimestampedOffset | null> {
-    return this.#watch(() => findMaxTimestamp(this.#state))
+    return this.#lookUp(() => findMaxTimestamp(this.#state))
   }
 
   /** This node leads from `endOffset` on, with this epoch. */
@@ -213,7 +224,7 @@ export class PartitionLog {
 
   /** Aborted transactions that a reader of [from, to) must know of, by their first offset. */
   abortedTransactions(from: number, to: number): Promise<AbortedTransaction[]> {
-    return this.#watch(() => abortedBetween(this.#state, from, to))
+    return this.#lookUp(() => abortedBetween(this.#state, from, to))
   }
 
   /** DeleteRecords: nothing before `offset` is read any more. Durable when it resolves; files go when they can. */
@@ -236,22 +247,24 @@ export class PartitionLog {
    * until it resolves; `endOffset` is then at most `offset`.
    */
   truncateTo(offset: number): Promise<void> {
-    return this.#rearrange(() => truncateTo(this.#state, this.#writer, offset))
+    return this.#rearrange(offset, () => truncateTo(this.#state, this.#writer, offset))
   }
 
   /** Drops everything; the log is empty and goes on at `offset`. */
   truncateFullyAndStartAt(offset: number): Promise<void> {
-    return this.#rearrange(() => truncateFully(this.#state, this.#writer, offset))
+    return this.#rearrange(0, () => truncateFully(this.#state, this.#writer, offset))
   }
 
   /** No room for the checkpoint, before anything was done: to be tried again. An error half way leaves a log that nobody may use in this process: the next start sorts it out. */
-  async #rearrange(action: () => Promise<void>): Promise<void> {
+  async #rearrange(offset: number, action: () => Promise<void>): Promise<void> {
     const state = this.#state
     await state.exclusively(async () => {
       if (state.failure !== null) throw state.failure
       state.isTruncating = true
       state.isUntouched = true
+      state.truncations++
       try {
+        await state.context.uncleanFrom(state, offset)
         await action()
       } catch (error) {
         const isUntouched = state.isUntouched && isOutOfSpace(error)

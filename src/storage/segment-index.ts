@@ -108,6 +108,7 @@ async function offsetIndexOf(state: LogState, segment: Segment): Promise<Buffer>
   const cached = state.context.indexes.get(path)
   if (cached !== null) return cached
   await settleIndexes(state, segment)
+  const { generation } = state
   const raw = await readFileIfThere(state.context.env.disk, path)
   const isActive = segment === state.active
   if (raw === null && !isActive && segment.bytes > state.config.indexIntervalBytes)
@@ -115,7 +116,7 @@ async function offsetIndexOf(state: LogState, segment: Segment): Promise<Buffer>
   const valid = validOffsetEntries(raw ?? NOTHING, segment.writtenBytes)
   const count = isActive ? Math.min(valid, segment.offsetEntriesInFile) : valid
   const content = (raw ?? NOTHING).subarray(0, count * OFFSET_ENTRY_BYTES)
-  state.context.indexes.put(path, content)
+  if (state.isStill(generation)) state.context.indexes.put(path, content)
   return content
 }
 
@@ -195,6 +196,7 @@ export async function rebuildIndexes(state: LogState, segment: Segment): Promise
   const { topic, partition } = state.topicPartition
   context.env.log.warn('The indexes of a segment are made anew', { topic, partition, base: segment.baseOffset })
   const fresh = new Segment(segment.baseOffset, segment.createdMs)
+  const { generation } = state
   const end = await walk(state, segment, fresh)
   if (segment === state.active) {
     segment.replaceIndexes(fresh, end)
@@ -206,6 +208,8 @@ export async function rebuildIndexes(state: LogState, segment: Segment): Promise
   segment.newest ??= fresh.newest
   const offsets = encodeOffsetEntries(fresh.pendingOffsets, segment.baseOffset)
   const times = encodeTimeEntries(fresh.pendingTimes, segment.baseOffset)
+  // The files are of another segment now, or about to be.
+  if (!state.isStill(generation)) return offsets
   await replaceIndexFile(state, state.path(segment, 'index'), offsets)
   await replaceIndexFile(state, state.path(segment, 'timeindex'), times)
   segment.replaced({ offsets: fresh.pendingOffsets.length, times: fresh.pendingTimes.length })

@@ -1,16 +1,14 @@
-import { CorruptLogError } from './errors.ts'
+import { finishSwaps } from './cleaner/finish-swaps.ts'
 import {
   CLEANED_SUFFIX,
   DELETED_SUFFIX,
   parseSegmentFileName,
   SEGMENT_FILE_KINDS,
-  SWAP_SUFFIX,
   segmentFileName,
   TEMPORARY_SUFFIX,
 } from './file-names.ts'
 import { removeIfThere } from './files.ts'
 import type { LogState } from './log-state.ts'
-import { scanBatches } from './scan.ts'
 
 /** Lists the directory, tidies what is half done, makes the segments. Returns the offsets of the snapshots. */
 export async function loadSegments(state: LogState, startOffset: number): Promise<number[]> {
@@ -44,43 +42,5 @@ export async function loadSegments(state: LogState, startOffset: number): Promis
 async function removeSegmentFiles(state: LogState, base: number): Promise<void> {
   for (const kind of SEGMENT_FILE_KINDS) {
     await removeIfThere(state.context.env.disk, `${state.directory}/${segmentFileName(base, kind)}`)
-  }
-}
-
-/**
- * A cleaner of Kafka's that was killed between replacing old segments and giving the new one its name leaves `.swap`
- * files: they stand for all segments in the range of their offsets, some of which may still be there.
- */
-async function finishSwaps(state: LogState): Promise<void> {
-  const { disk } = state.context.env
-  const names = await disk.list(state.directory)
-  const swaps = names.filter((name) => name.endsWith(SWAP_SUFFIX)).map((name) => name.slice(0, -SWAP_SUFFIX.length))
-  if (swaps.length === 0) return
-  const bases = names.flatMap((name) => parseSegmentFileName(name) ?? []).filter(({ kind }) => kind === 'log')
-  for (const swap of swaps.flatMap((name) => parseSegmentFileName(name) ?? [])) {
-    if (swap.kind !== 'log') continue
-    const end = await endOffsetOf(state, `${state.directory}/${segmentFileName(swap.offset, 'log')}${SWAP_SUFFIX}`)
-    for (const { offset } of bases) if (offset >= swap.offset && offset < end) await removeSegmentFiles(state, offset)
-  }
-  for (const name of swaps) await disk.rename(`${state.directory}/${name}${SWAP_SUFFIX}`, `${state.directory}/${name}`)
-  await disk.syncDirectory(state.directory)
-}
-
-/** One past the last offset in a file of batches. Rejects with `CorruptLogError`. */
-async function endOffsetOf(state: LogState, path: string): Promise<number> {
-  const file = await state.context.env.disk.open(path, 'read')
-  try {
-    const end = await scanBatches(file, {
-      from: 0,
-      to: await file.size(),
-      nextOffset: 0,
-      limitOffset: Number.MAX_SAFE_INTEGER,
-      verifyFrom: 0,
-      onBatch: () => {},
-    })
-    if (end.damage !== null) throw new CorruptLogError(path, end.position, end.damage)
-    return end.nextOffset
-  } finally {
-    await file.close()
   }
 }

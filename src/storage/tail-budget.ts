@@ -47,6 +47,12 @@ export class TailBudget {
     if (tail.isEmpty) this.#forget(tail)
   }
 
+  /** Lets everything of one tail go that ends at or below `offset` and is written. */
+  cutBelow(tail: Tail, offset: number): void {
+    this.retainedBytes -= tail.cutBelow(offset)
+    if (tail.isEmpty) this.#forget(tail)
+  }
+
   /** All of it is gone, by truncation or because the log was closed. */
   reset(tail: Tail, endOffset: number): void {
     this.retainedBytes -= tail.reset(endOffset)

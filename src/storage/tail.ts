@@ -164,6 +164,15 @@ export class Tail {
     return before - this.retainedBytes
   }
 
+  /** Lets written entries go that end at or below `offset`. Returns the bytes freed. */
+  cutBelow(offset: number): number {
+    const before = this.retainedBytes
+    while (this.#head < this.#unwritten && (this.#entries[this.#head] as TailEntry).endOffset <= offset)
+      this.#dropHead()
+    this.#compact()
+    return before - this.retainedBytes
+  }
+
   #dropHead(): void {
     const entry = this.#entries[this.#head] as TailEntry
     this.retainedBytes -= entry.retainedBytes

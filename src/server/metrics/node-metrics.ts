@@ -1,4 +1,5 @@
 import type { ReplicaMetrics } from '../../replica/types.ts'
+import type { CleanerStats } from '../../storage/cleaner/cleaner.ts'
 import type { Acceptor } from '../connections/acceptor.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { Family, Sample } from './family.ts'
@@ -12,6 +13,7 @@ export interface NodeFigures {
   readonly dispatchers: Readonly<Record<'broker' | 'controller', Dispatcher>>
   /** Gauges refreshed. */
   readonly replicas: ReplicaMetrics
+  readonly cleaner: Readonly<CleanerStats>
   readonly storage: { readonly openFiles: number; readonly tailBytes: number; readonly indexBytes: number }
   readonly isReadOnly: boolean
   readonly groups: number
@@ -82,6 +84,19 @@ export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
   yield gauge('millrace_open_files', 'Log files held open.', [{ value: storage.openFiles }])
   yield gauge('millrace_tail_bytes', 'Bytes of recent batches in memory.', [{ value: storage.tailBytes }])
   yield gauge('millrace_index_bytes', 'Bytes of indexes in memory.', [{ value: storage.indexBytes }])
+  const { cleaner } = figures
+  yield counter('millrace_cleaner_rounds_total', 'Rounds of compaction.', cleaner.rounds)
+  yield counter('millrace_cleaner_read_bytes_total', 'Bytes read by compaction.', cleaner.bytesRead)
+  yield counter('millrace_cleaner_written_bytes_total', 'Bytes written by compaction.', cleaner.bytesWritten)
+  yield counter('millrace_cleaner_removed_bytes_total', 'Bytes that compaction has saved.', cleaner.bytesRemoved)
+  yield counter('millrace_cleaner_interruptions_total', 'Rounds given up to be tried again.', cleaner.interruptions)
+  yield counter('millrace_cleaner_failures_total', 'Rounds that failed.', cleaner.failures)
+  yield gauge('millrace_cleaner_uncleanable_partitions', 'Logs not compacted any more before the next start.', [
+    { value: cleaner.uncleanable },
+  ])
+  yield gauge('millrace_cleaner_last_run_seconds', 'When the last round ended, in seconds since 1970; -1: never.', [
+    { value: cleaner.lastRunMs < 0 ? -1 : cleaner.lastRunMs / 1000 },
+  ])
   yield gauge('millrace_read_only', '1 while the data folder takes no records.', [
     { value: figures.isReadOnly ? 1 : 0 },
   ])

@@ -1,0 +1,14 @@
+import { type BrokerContext, brokerConfig, brokerNumber } from '../controller/config-view.ts'
+import type { MetadataImage } from '../metadata/image.ts'
+import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
+
+/** What the cleaner of this node may take; null: it is switched off. */
+export function cleanerLimitsOf(image: MetadataImage, broker: BrokerContext): CleanerLimits | null {
+  if (brokerConfig(image, broker, 'log.cleaner.enable') === 'false') return null
+  const number = (key: string) => brokerNumber(image, broker, key)
+  return {
+    mapBytesMax: number('log.cleaner.dedupe.buffer.size'),
+    bytesPerSecondMax: number('log.cleaner.io.max.bytes.per.second'),
+    backoffMs: number('log.cleaner.backoff.ms'),
+  }
+}
