@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { dirname } from 'node:path'
 import type { Disk, FileStat } from '../env/disk.ts'
 import { DiskError } from '../env/disk.ts'
 import { call } from './disk-error.ts'
@@ -38,8 +39,18 @@ export const nodeDisk: Disk = {
     return names.sort()
   },
 
+  /** Step by step: Node's own recursion never ends where a file system lets nobody make directories (/proc). */
   async makeDirectory(path) {
-    await call(path, (done) => fs.mkdir(path, { recursive: true }, done))
+    try {
+      await call(path, (done) => fs.mkdir(path, done))
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error
+      if ((await this.stat(path))?.kind === 'directory') return
+      const parent = dirname(path)
+      if (error.code !== 'ENOENT' || parent === path || (await this.stat(parent)) !== null) throw error
+      await this.makeDirectory(parent)
+      await this.makeDirectory(path)
+    }
   },
 
   async rename(from, to) {

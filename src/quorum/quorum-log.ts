@@ -256,7 +256,11 @@ async function load(env: Env, { log, folder, voter }: QuorumLogOptions): Promise
       limitOffset: log.endOffset,
       atLeastOneBatch: true,
     })
-    assert(endOffset > offset, `nothing to read at ${offset} of a metadata log that ends at ${log.endOffset}`)
+    if (endOffset <= offset) {
+      throw new MetadataUnreadableError(
+        `The metadata in ${folder} has nothing at ${offset}, and ends at ${log.endOffset}.`,
+      )
+    }
     for (const batch of decodeBatches(Buffer.concat(buffers))) {
       // A snapshot may end within what one read returns, never within a batch.
       if (batch.baseOffset < offset) continue

@@ -78,6 +78,8 @@ export interface ReplicaOptions {
 
 /** Logs opened, closed or deleted at a time. */
 const LOGS_AT_ONCE = 16
+/** Whatever the settings say, work that repeats leaves this much time between. */
+const INTERVAL_MS_MIN = 10
 /** A stop waits no longer than this for what was appended and not acknowledged. */
 const STOP_FLUSH_MS_MAX = 500
 
@@ -393,7 +395,7 @@ export class ReplicaManager {
 
   /** `work` again and again, `intervalMs` after it was done last. A rejection is a bug, and ends the process. */
   #every(intervalMs: number, work: () => Promise<void>): void {
-    const timer = this.#env.timers.after(intervalMs, () => {
+    const timer = this.#env.timers.after(Math.max(intervalMs, INTERVAL_MS_MIN), () => {
       this.#timers.delete(timer)
       void work().then(() => {
         if (!this.#stopped) this.#every(intervalMs, work)

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { collect } from '../options.ts'
 
 /** What `millrace start` takes, as commander parsed it. */
 export interface StartFlags {
@@ -11,7 +12,7 @@ export interface StartFlags {
   readonly zone?: string
   readonly config?: string
   /** `key=value`, in the order given. */
-  readonly option: readonly string[]
+  readonly option?: readonly string[]
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error'
   readonly logFormat?: 'text' | 'json'
 }
@@ -37,7 +38,7 @@ export function addStart(program: Command): void {
     .option('--node-id <n>', 'number of this node in its cluster (default: 1)')
     .option('--zone <name>', 'failure zone; copies spread over zones (broker.rack)')
     .option('--config <file>', 'server.properties, or YAML with the same names')
-    .option('-o, --option <key=value>', 'any setting; may be repeated', (value, all: string[]) => [...all, value], [])
+    .option('-o, --option <key=value>', 'any setting; may be repeated', collect)
     .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))
     .addOption(new Option('--log-format <format>', 'default: text on a terminal').choices(['text', 'json']))
     .addHelpText('after', EXAMPLES)

@@ -51,13 +51,14 @@ async function readConfigFile(path: string): Promise<Setting[]> {
 function flagSettings(flags: StartFlags, lower: readonly Setting[]): Setting[] {
   const settings: Setting[] = []
   const add = (flag: string, key: string, value: string | undefined) => {
+    if (value === '' && flag.startsWith('--')) throw new CommandError(ExitCode.usage, `${flag} is empty`)
     if (value !== undefined) settings.push({ key, value, origin: 'flag', where: flag })
   }
   add('--data', 'log.dirs', flags.data)
   add('--node-id', 'node.id', flags.nodeId)
   add('--zone', 'broker.rack', flags.zone)
   add('--http', 'http.listen', flags.http)
-  for (const option of flags.option) {
+  for (const option of flags.option ?? []) {
     const at = option.indexOf('=')
     if (at < 1) throw new CommandError(ExitCode.usage, `-o ${option} is not key=value`)
     add(`-o ${option.slice(0, at)}`, option.slice(0, at), option.slice(at + 1))

@@ -109,9 +109,22 @@ async function configure(flags: StartFlags): Promise<{ config: NodeConfig; notes
   const config = { ...given, dataFolder: path.resolve(given.dataFolder) }
   const problems = [...resolved.errors, ...errors]
   if (problems.length > 0)
-    throw new CommandError(ExitCode.usage, `the configuration is refused:\n  ${problems.join('\n  ')}`)
+    throw new CommandError(ExitCode.usage, `the configuration is refused:\n  ${listOf(problems)}`)
   const ignored = [...resolved.ignored, ...ignoredVariables]
   return { config, notes: ignored.length === 0 ? [] : [`settings without effect here: ${ignored.join(', ')}`] }
+}
+
+const PROBLEMS_SHOWN = 20
+const PROBLEM_CHARACTERS_MAX = 500
+
+/** What was written goes to a terminal: bounded, and without control characters. */
+function listOf(problems: readonly string[]): string {
+  const shown = problems.slice(0, PROBLEMS_SHOWN).map((problem) => {
+    const text = problem.replace(/\p{Cc}/gu, '\u{FFFD}')
+    return text.length <= PROBLEM_CHARACTERS_MAX ? text : `${text.slice(0, PROBLEM_CHARACTERS_MAX)}…`
+  })
+  const left = problems.length - shown.length
+  return [...shown, ...(left > 0 ? [`and ${left} more`] : [])].join('\n  ')
 }
 
 async function startHttp(config: NodeConfig, node: Node): Promise<HttpServer | null> {
@@ -121,7 +134,10 @@ async function startHttp(config: NodeConfig, node: Node): Promise<HttpServer | n
     return await serveHttp(config.http, node)
   } catch (error) {
     await node.stop()
-    throw new CommandError(ExitCode.addressRefused, `cannot serve HTTP: ${(error as Error).message}`)
+    throw new CommandError(
+      ExitCode.addressRefused,
+      `cannot serve HTTP (${config.settings.describe('http.listen')}): ${(error as Error).message}`,
+    )
   }
 }
 

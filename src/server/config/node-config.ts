@@ -57,6 +57,7 @@ export function nodeConfig(settings: Settings): { config: NodeConfig; errors: re
     advertised.set(name, { host, port })
   }
   checkRoles(settings, errors)
+  checkOrder(settings, errors)
   checkProtocols(settings, listeners, errors)
   const nodeId = nodeIdOf(settings, errors)
   checkQuorum(settings, nodeId, errors)
@@ -136,6 +137,27 @@ function checkQuorum(settings: Settings, nodeId: number, errors: string[]): void
   }
   if (settings.list('controller.quorum.bootstrap.servers').length > 1) {
     errors.push(`${settings.describe('controller.quorum.bootstrap.servers')}: this version's quorum is the node itself`)
+  }
+}
+
+/** Pairs of which the second must be larger, or nothing would work: [key, key, may they be equal]. */
+const ORDERED = [
+  ['broker.heartbeat.interval.ms', 'broker.session.timeout.ms', false],
+  ['group.min.session.timeout.ms', 'group.max.session.timeout.ms', true],
+] as const
+
+function checkOrder(settings: Settings, errors: string[]): void {
+  for (const [low, high, mayBeEqual] of ORDERED) {
+    const difference = settings.number(high) - settings.number(low)
+    if (difference > 0 || (mayBeEqual && difference === 0)) continue
+    errors.push(`${settings.describe(high)} must be ${mayBeEqual ? 'at least' : 'more than'} ${settings.describe(low)}`)
+  }
+  const queuedBytes = settings.number('queued.max.request.bytes')
+  if (queuedBytes > 0 && queuedBytes < settings.number('socket.request.max.bytes')) {
+    const [queued, request] = ['queued.max.request.bytes', 'socket.request.max.bytes'].map((key) =>
+      settings.describe(key),
+    )
+    errors.push(`${queued} must be at least ${request}: else a request of that size could never be read`)
   }
 }
 
