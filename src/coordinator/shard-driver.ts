@@ -87,7 +87,8 @@ export class ShardDriver<Rec, Request, Response> {
     loadShard({ timers: this.#env.timers, kind: this.#kind, log: this.#log, shard, chunkBytes, isCurrent }).then(
       (summary) => {
         if (!isCurrent()) return
-        this.#env.log.info('a coordinator shard is loaded', {
+        // A new cluster has fifty empty ones: they are no news.
+        this.#env.log[summary.records === 0 ? 'debug' : 'info']('a coordinator shard is loaded', {
           kind: this.#kind.name,
           partition: this.#log.topicPartition.partition,
           leaderEpoch: this.#log.leaderEpoch,

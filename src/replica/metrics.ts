@@ -22,6 +22,7 @@ export function newMetrics(): ReplicaMetrics {
     leaders: 0,
     partitionsUnderReplicated: 0,
     partitionsUnderMinIsr: 0,
+    partitionsRelaxed: 0,
     partitionsOffline: 0,
   }
 }
@@ -33,13 +34,15 @@ export function refreshGauges(metrics: ReplicaMetrics, hosted: HostedPartitions,
   metrics.leaders = 0
   metrics.partitionsUnderReplicated = 0
   metrics.partitionsUnderMinIsr = 0
+  metrics.partitionsRelaxed = 0
   metrics.partitionsOffline = 0
-  for (const { leader, isOffline } of hosted) {
+  for (const { leader, isOffline, settings } of hosted) {
     metrics.partitions += 1
     if (isOffline) metrics.partitionsOffline += 1
     if (leader === null) continue
     metrics.leaders += 1
     if (leader.isUnderReplicated) metrics.partitionsUnderReplicated += 1
     if (leader.isUnderMinInsync) metrics.partitionsUnderMinIsr += 1
+    if (settings.log.durabilityMode === 'relaxed') metrics.partitionsRelaxed += 1
   }
 }

@@ -50,6 +50,8 @@ test('a relaxed topic is acknowledged from the page cache', () =>
     const log = node.logs.get({ topic: 'orders', partition: 0 })
     await node.produce('orders', batchOf(['a']))
     assert.deepEqual([log?.writtenOffset, log?.durableOffset], [1, 0])
+    node.replicas.refreshGauges()
+    assert.equal(node.replicas.metrics.partitionsRelaxed, 1)
   }))
 
 test('a retry is answered with the offset of the first time, and only when that is committed', () =>

@@ -43,5 +43,7 @@ export interface ReplicaMetrics {
   leaders: number
   partitionsUnderReplicated: number
   partitionsUnderMinIsr: number
+  /** Led ones whose acknowledgements do not wait for the disk. */
+  partitionsRelaxed: number
   partitionsOffline: number
 }

@@ -23,6 +23,8 @@ const SCRIPT_VARIABLES = new Set([
   'KAFKA_VERSION',
   'KAFKA_CLUSTER_ID',
 ])
+/** Of the commands that talk to a cluster: whoever has it in a shell starts nodes there too. */
+const CLIENT_VARIABLE = 'MILLRACE_SERVER'
 /** Kubernetes puts these into every container beside a service named `kafka` or `millrace`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?$/
 
@@ -39,7 +41,7 @@ export function readEnvironment(environment: Readonly<Record<string, string | un
   for (const variable of Object.keys(environment).sort()) {
     const value = environment[variable]
     const match = /^(?:KAFKA|MILLRACE)_([A-Z0-9_]+)$/.exec(variable)
-    if (match === null || value === undefined) continue
+    if (match === null || value === undefined || variable === CLIENT_VARIABLE) continue
     if (SCRIPT_VARIABLES.has(variable)) ignored.push(variable)
     else if (!isServiceVariable(variable, value)) settings.push({ variable, key: keyOf(match[1] as string), value })
   }

@@ -113,6 +113,7 @@ test('environment variables are translated as Kafka’s image does; what Kuberne
     KAFKA_LOG_RETENTION_MS: '5',
     MILLRACE_NODE_ID: '2',
     KAFKA_LISTENER_NAME_IN__SIDE_SSL_KEY___PASSWORD: 'x',
+    MILLRACE_SERVER: 'kafka.example.com:9092',
     KAFKA_HEAP_OPTS: '-Xmx1G',
     KAFKA_PORT: 'tcp://10.0.0.1:9092',
     KAFKA_PORT_9092_TCP_ADDR: '10.0.0.1',

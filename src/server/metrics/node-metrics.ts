@@ -50,6 +50,11 @@ const REPLICA_GAUGES: readonly [keyof ReplicaMetrics, string, string][] = [
     'millrace_partitions_under_min_isr',
     'Led partitions that refuse acks=all for want of copies.',
   ],
+  [
+    'partitionsRelaxed',
+    'millrace_partitions_relaxed',
+    'Led partitions with durability.mode=relaxed: acknowledged before the disk has it.',
+  ],
   ['partitionsOffline', 'millrace_partitions_offline', 'Partitions whose log failed on this node.'],
 ]
 
