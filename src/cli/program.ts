@@ -19,6 +19,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .addHelpText('after', EXIT_CODES)
     .version(VERSION)
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'millrace: ')) })
     .showSuggestionAfterError()
   addStart(program)
   addTopic(program)

@@ -73,6 +73,12 @@ export class Running {
     return output === expected ? true : null
   }
 
+  /** Waits until it has said this on stderr. */
+  async complained(expected: RegExp): Promise<void> {
+    const said = () => (expected.test(this.errors()) ? true : null)
+    await until(`stderr matches ${expected}`, said, { timeoutMs: TIMEOUT_MS })
+  }
+
   errors(): string {
     return readFileSync(this.#errorFile, 'utf8')
   }

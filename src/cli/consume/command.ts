@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { withServer } from '../options.ts'
 
 export interface ConsumeFlags {
@@ -33,7 +33,9 @@ export function addConsume(program: Command): void {
       .option('-o, --offset <offset>', 'where to begin, and where to end; for a new group start or end', 'start')
       .option('-p, --partitions <n,...>', 'only these partitions')
       .option('-n, --num <n>', 'end after so many records')
-      .option('-f, --format <format>', 'how a record is printed: %-format, or json', '%v\\n')
+      .addOption(
+        new Option('-f, --format <format>', 'how a record is printed: %-format, or json').default('%v\\n', '%v\\n'),
+      )
       .option('-g, --group <group>', 'read as a member of this group, and commit what was printed')
       .option('--read-committed', 'leave out records of transactions that are open or were aborted'),
   )

@@ -22,6 +22,7 @@ export async function consume(topics: readonly string[], flags: ConsumeFlags): P
   const limit = parseCount('--num', flags.num) ?? Number.POSITIVE_INFINITY
   const range = parseOffsetRange(flags.offset, Date.now())
   if (range === null) throw new CommandError(ExitCode.usage, `--offset ${flags.offset} is not understood; see --help`)
+  if (isReversed(range)) throw new CommandError(ExitCode.usage, `--offset ${flags.offset} ends before it begins`)
   await withCluster(flags, async (session) => {
     const reader =
       flags.group === undefined
@@ -40,6 +41,13 @@ interface Reader {
   readonly consumer: Consumer
   /** Partitions with an end, as long as it is not reached. Null: this reader has no end. */
   readonly ends: PartitionMap<number> | null
+  /** Where to begin in partitions that do not reach so far yet: records before it were not asked for. */
+  readonly starts: PartitionMap<number>
+}
+
+function isReversed({ from, until }: OffsetRange): boolean {
+  if (from.type === 'exact' && until?.type === 'exact') return until.offset < from.offset
+  return from.type === 'time' && until?.type === 'time' && until.timestampMs < from.timestampMs
 }
 
 async function assigned(
@@ -55,8 +63,9 @@ async function assigned(
   const all: TopicPartition[] = (await admin.describeTopics(topics)).flatMap(({ name, partitions }) =>
     partitions.map(({ partition }) => ({ topic: name, partition })),
   )
+  const missing = wanted?.find((number) => all.every(({ partition }) => partition !== number))
+  if (missing !== undefined) throw new CommandError(ExitCode.failed, `${topics.join(', ')} has no partition ${missing}`)
   const chosen = all.filter(({ partition }) => wanted === undefined || wanted.includes(partition))
-  if (chosen.length === 0) throw new CommandError(ExitCode.failed, `no such partitions of ${topics.join(', ')}`)
   const ranges = (await resolveRange(admin, chosen, range)).filter(({ from, until }) => until === null || from < until)
   const consumer = new Consumer(client, {
     autoOffsetReset: 'earliest',
@@ -64,9 +73,15 @@ async function assigned(
     autoCommit: false,
   })
   consumer.assign(ranges.map(({ topic, partition }) => ({ topic, partition })))
-  for (const partition of ranges) consumer.seek(partition, partition.from)
-  if (range.until === null) return { consumer, ends: null }
-  return { consumer, ends: new PartitionMap(ranges.map((partition) => [partition, partition.until as number])) }
+  // A server refuses an offset beyond the end, so what comes before that offset is read and left out.
+  for (const partition of ranges) consumer.seek(partition, Math.min(partition.from, partition.end))
+  const later = ranges.filter(({ from, end }) => from > end)
+  for (const { topic, partition, from, end } of later) {
+    process.stderr.write(`millrace: ${topic}-${partition} ends at ${end}; waiting for offset ${from}\n`)
+  }
+  const starts = new PartitionMap(later.map((partition) => [partition, partition.from]))
+  const ends = ranges.map((partition) => [partition, partition.until as number] as const)
+  return { consumer, starts, ends: range.until === null ? null : new PartitionMap(ends) }
 }
 
 async function grouped(
@@ -90,11 +105,11 @@ async function grouped(
     readCommitted: flags.readCommitted ?? false,
   })
   consumer.subscribe(topics)
-  return { consumer, ends: null }
+  return { consumer, starts: new PartitionMap([]), ends: null }
 }
 
 async function readOut(
-  { consumer, ends }: Reader,
+  { consumer, starts, ends }: Reader,
   { print, limit, stop }: { print: Print; limit: number; stop: { readonly isSet: boolean } },
 ): Promise<void> {
   let count = 0
@@ -106,6 +121,7 @@ async function readOut(
     for (const record of records) {
       if (count === limit || stop.isSet) break
       read++
+      if (record.offset < (starts.get(record) ?? 0)) continue
       if (record.offset >= (ends?.get(record) ?? Number.POSITIVE_INFINITY)) continue
       chunks.push(print(printed(record), ++count))
     }

@@ -8,6 +8,8 @@ import type { OffsetBound, OffsetRange } from '../records/offset-range.ts'
 export interface PartitionRange extends TopicPartition {
   readonly from: number
   readonly until: number | null
+  /** Where the log ends now. */
+  readonly end: number
 }
 
 /** Turns the words of a range into offsets, by what the leaders say now. */
@@ -50,5 +52,6 @@ export async function resolveRange(
     ...partition,
     from: resolve(range.from, partition, from),
     until: range.until === null ? null : resolve(range.until, partition, until),
+    end: ends.get(partition)?.offset ?? 0,
   }))
 }

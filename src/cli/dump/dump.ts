@@ -18,7 +18,8 @@ export async function dump(files: readonly string[], flags: DumpFlags): Promise<
     if (files.length > 1 && flags.format === 'text') await write(`${file}:\n`)
     try {
       for await (const entry of entriesOf(file, flags)) {
-        await write(`${formatEntry(entry, flags.format)}\n`)
+        const named = files.length > 1 && flags.format === 'json' ? { file, ...entry } : entry
+        await write(`${formatEntry(named, flags.format)}\n`)
         if (--left === 0) return
       }
     } catch (error) {
@@ -55,10 +56,14 @@ function entriesOf(file: string, flags: DumpFlags): AsyncGenerator<DumpEntry> {
   }
 }
 
+const BINARY: ReadonlySet<string> = new Set(['index', 'timeindex', 'txnindex', 'snapshot'])
+/** What Kafka and we add to the names of files that are about to go or to come. */
+const PENDING = /\.(deleted|cleaned|swap)$/
+
 /** By the name of the file, and for segments by that of the folder they lie in. */
 function kindOf(file: string): string {
-  const extension = path.extname(file).slice(1)
-  if (extension !== 'log' && extension !== 'checkpoint') return extension
+  const extension = path.extname(file.replace(PENDING, '')).slice(1)
+  if (extension !== 'log' && extension !== 'checkpoint') return BINARY.has(extension) ? extension : 'text'
   const folder = path.basename(path.dirname(path.resolve(file)))
   if (folder.startsWith(`${METADATA_TOPIC}-`) || extension === 'checkpoint') return 'metadata'
   return folder.startsWith(`${OFFSETS_TOPIC}-`) ? 'offsets' : 'log'

@@ -1,9 +1,19 @@
 /** One line of a dump: named values in the order to show them. */
 export type DumpEntry = Readonly<Record<string, unknown>>
 
-/** `baseOffset: 0 count: 3 …` for people, one JSON object a line for programs. */
+/** Before the first name of an entry that belongs to the one above it: a record in its batch. For people only. */
+export const UNDER = '| '
+
+/** `baseOffset: 0 count: 3 …` for people, a line of a text file as it is; one JSON object a line for programs. */
 export function formatEntry(entry: DumpEntry, format: 'text' | 'json'): string {
-  if (format === 'json') return JSON.stringify(entry, replacer)
+  if (format === 'json') {
+    const names = Object.entries(entry).map(([name, value]) => [
+      name.startsWith(UNDER) ? name.slice(UNDER.length) : name,
+      value,
+    ])
+    return JSON.stringify(Object.fromEntries(names), replacer)
+  }
+  if (typeof entry['line'] === 'string') return entry['line']
   return Object.entries(entry)
     .map(([name, value]) => `${name}: ${shown(value)}`)
     .join(' ')

@@ -30,7 +30,7 @@ import {
 import { decodeGroupRecord } from '../../protocol/messages/group-records.ts'
 import { decodeMetadataRecord } from '../../protocol/messages/metadata-records.ts'
 import { batchesInFile } from './batches.ts'
-import { bytesText, type DumpEntry } from './entry.ts'
+import { bytesText, type DumpEntry, UNDER } from './entry.ts'
 
 /** What the records of a segment are. */
 export type RecordKind = 'none' | 'plain' | 'metadata' | 'offsets'
@@ -68,7 +68,7 @@ function batchEntry(position: number, batch: Buffer, isValid: boolean): DumpEntr
 }
 
 function recordEntry(record: BatchRecord, batch: Buffer, kind: RecordKind): DumpEntry {
-  const place = { '| offset': record.offset, timestampMs: record.timestampMs }
+  const place = { [`${UNDER}offset`]: record.offset, timestampMs: record.timestampMs }
   try {
     if (isControl(batch, 0)) return { ...place, ...controlRecord(record) }
     if (kind === 'metadata') return { ...place, ...decodeMetadataRecord(record.value ?? Buffer.alloc(0)) }

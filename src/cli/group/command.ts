@@ -16,6 +16,7 @@ export function addGroup(program: Command): void {
     withFormat(withServer(group.command(name).description(description)))
 
   verb('ls', 'list groups')
+    .alias('list')
     .addHelpText('after', examples('group ls', 'group ls --format json'))
     .action(async (flags: GroupFlags) => (await import('./list.ts')).listGroups(flags))
 
@@ -41,6 +42,7 @@ export function addGroup(program: Command): void {
     .action(async (name: string, flags: GroupFlags) => (await import('./rewind.ts')).rewindGroup(name, flags))
 
   verb('rm', 'remove groups with their offsets')
+    .alias('delete')
     .argument('<group...>')
     .option('-y, --yes', 'do it; without this it is only shown what would be lost')
     .addHelpText('after', examples('group rm billing --yes'))

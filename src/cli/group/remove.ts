@@ -1,6 +1,7 @@
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print } from '../output.ts'
+import { counted } from '../quantity.ts'
 import type { GroupFlags } from './command.ts'
 
 export async function removeGroups(groupIds: readonly string[], flags: GroupFlags): Promise<void> {
@@ -10,7 +11,7 @@ export async function removeGroups(groupIds: readonly string[], flags: GroupFlag
         groupIds.map(async (groupId) => ({ groupId, offsets: (await admin.groups.offsets(groupId)).size })),
       )
       const lines = losses.map(
-        ({ groupId, offsets }) => `${groupId}: its offsets of ${offsets} partitions would be lost`,
+        ({ groupId, offsets }) => `${groupId}: its offsets of ${counted(offsets, 'partition')} would be lost`,
       )
       await print(flags.format, { removed: false, groups: losses }, [...lines, 'nothing was done; add --yes to remove'])
       return
@@ -25,6 +26,6 @@ export async function removeGroups(groupIds: readonly string[], flags: GroupFlag
     const lines = results.map(({ groupId, error }) => error?.message ?? `removed ${groupId}`)
     await print(flags.format, { removed: true, groups: shown }, lines)
     if (failed.length > 0)
-      throw new CommandError(ExitCode.failed, `${failed.length} of ${groupIds.length} groups not removed`)
+      throw new CommandError(ExitCode.failed, `${failed.length} of ${counted(groupIds.length, 'group')} not removed`)
   })
 }

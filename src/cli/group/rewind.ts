@@ -5,7 +5,7 @@ import type { TopicPartition } from '../../model/ids.ts'
 import { type Session, withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print, table } from '../output.ts'
-import { formatBytes, formatCount } from '../quantity.ts'
+import { counted, formatBytes, formatCount } from '../quantity.ts'
 import { formatDuration } from '../records/time-text.ts'
 import type { GroupFlags } from './command.ts'
 import { firstTimes } from './first-times.ts'
@@ -21,7 +21,7 @@ interface Move extends TopicPartition {
   readonly records: number
   /** Of one copy, in proportion to the partition's size. */
   readonly bytes: number
-  /** Time of the first record that will be read; null at the end of the log. */
+  /** Time of the first record that will be read again; null where none is. */
   readonly sinceMs: number | null
 }
 
@@ -53,7 +53,7 @@ async function refuseActive(admin: Admin, groupId: string): Promise<void> {
   const clients = [...new Set(group.members.map(({ clientId, clientHost }) => `${clientId}${clientHost}`))].join(', ')
   throw new CommandError(
     ExitCode.failed,
-    `group ${groupId} is ${group.state} with ${group.members.length} members (${clients}); stop them first`,
+    `group ${groupId} is ${group.state} with ${counted(group.members.length, 'member')} (${clients}); stop them first`,
   )
 }
 
@@ -113,14 +113,14 @@ async function plan(
     const bytesPerRecord = (sizes.get(partition) ?? 0) / Math.max(1, endOffset - startOffset)
     // What retention has removed cannot be read again, whatever the group had committed.
     const records = Math.max(from ?? endOffset, startOffset) - to
-    return { ...partition, from, to, records, bytes: Math.round(Math.max(0, records) * bytesPerRecord), endOffset }
+    return { ...partition, from, to, records, bytes: Math.round(Math.max(0, records) * bytesPerRecord) }
   })
-  const read = unaged.filter(({ to, endOffset }) => to < endOffset)
+  const read = unaged.filter(({ records }) => records > 0)
   const times = await firstTimes(
     client,
     read.map(({ topic, partition, to }) => ({ topic, partition, offset: to })),
   )
-  return unaged.map(({ endOffset: _, ...move }) => ({ ...move, sinceMs: times.get(move) ?? null }))
+  return unaged.map((move) => ({ ...move, sinceMs: times.get(move) ?? null }))
 }
 
 function targetOffset(
@@ -162,7 +162,7 @@ function linesOf(moves: readonly Move[], done: boolean): string[] {
   ])
   const { recordsAgain, recordsSkipped, bytesAgain, sinceMs } = totalsOf(moves)
   const age = sinceMs === null ? '' : `, the oldest ${formatDuration(Math.max(0, Date.now() - sinceMs))} old`
-  const sentence = `${formatCount(recordsAgain)} records (about ${formatBytes(bytesAgain)}) ${done ? 'will' : 'would'} be read again${age}`
+  const sentence = `${counted(recordsAgain, 'record')} (about ${formatBytes(bytesAgain)}) ${done ? 'will' : 'would'} be read again${age}`
   const skipped = recordsSkipped === 0 ? '' : `; ${formatCount(recordsSkipped)} ${done ? 'will' : 'would'} be skipped`
   return [
     ...table(['TOPIC', 'PARTITION', 'FROM', 'TO', 'RECORDS', 'BYTES', 'FIRST RECORD'], rows),

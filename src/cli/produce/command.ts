@@ -28,7 +28,7 @@ export function addProduce(program: Command): void {
       .command('produce')
       .description('send records from standard input')
       .argument('[topic]', 'may be left out when the input names it')
-      .option('-f, --format <format>', 'how a record looks: %-format, or json', '%v\\n')
+      .addOption(new Option('-f, --format <format>', 'how a record looks: %-format, or json').default('%v\\n', '%v\\n'))
       .option('-o, --output-format <format>', 'print each record when it is acknowledged (%t %p %o %d, or json)')
       .option('-k, --key <key>', 'key of every record that brings none')
       .option('-H, --header <key:value>', 'a header on every record; may be repeated', collect)

@@ -1,4 +1,4 @@
-import type { ConfigChange } from '../../client/admin.ts'
+import type { Admin, ConfigChange } from '../../client/admin.ts'
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print } from '../output.ts'
@@ -19,6 +19,7 @@ export async function alterTopic(name: string, flags: TopicFlags): Promise<void>
     throw new CommandError(ExitCode.usage, 'nothing to change: give --config, --delete-config or --partitions')
   }
   await withCluster(flags, async ({ admin }) => {
+    await refuseUnknown(admin, name, flags.deleteConfig ?? [])
     if (changes.length > 0) await admin.alterConfigs({ kind: 'topic', name }, changes)
     if (partitions !== undefined) {
       const [result] = await admin.createPartitions([{ name, partitions }])
@@ -36,4 +37,12 @@ export async function alterTopic(name: string, flags: TopicFlags): Promise<void>
       lines.map((line) => `${name}: ${line}`),
     )
   })
+}
+
+/** A cluster takes any key away without a word, so a mistyped one would look as if it had been done. */
+async function refuseUnknown(admin: Admin, name: string, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return
+  const [topic] = await admin.describeConfigs([{ kind: 'topic', name }])
+  const unknown = keys.find((key) => topic?.configs.every((config) => config.name !== key))
+  if (unknown !== undefined) throw new CommandError(ExitCode.failed, `topic ${name} has no setting ${unknown}`)
 }

@@ -30,12 +30,13 @@ export function addTopic(program: Command): void {
       'after',
       examples(
         'topic create orders -p 6 -c retention.ms=86400000',
-        'topic create audit -c durability.mode=fsync -c min.insync.replicas=2',
+        'topic create audit -r 3 -c durability.mode=fsync -c min.insync.replicas=2',
       ),
     )
     .action(async (names: string[], flags: TopicFlags) => (await import('./create.ts')).createTopics(names, flags))
 
   verb('ls', 'list topics')
+    .alias('list')
     .option('--internal', "also the cluster's own topics")
     .addHelpText('after', examples('topic ls', 'topic ls --format json'))
     .action(async (flags: TopicFlags) => (await import('./list.ts')).listTopics(flags))
@@ -58,6 +59,7 @@ export function addTopic(program: Command): void {
     .action(async (name: string, flags: TopicFlags) => (await import('./alter.ts')).alterTopic(name, flags))
 
   verb('rm', 'remove topics with all their records')
+    .alias('delete')
     .argument('<name...>')
     .option('-y, --yes', 'do it; without this it is only shown what would be lost')
     .addHelpText('after', examples('topic rm orders', 'topic rm orders --yes'))

@@ -2,6 +2,7 @@ import { ErrorCode } from '../../protocol/errors.ts'
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print } from '../output.ts'
+import { counted } from '../quantity.ts'
 import type { TopicFlags } from './command.ts'
 import { parseCount, parseSettings } from './settings.ts'
 
@@ -24,11 +25,11 @@ export async function createTopics(names: readonly string[], flags: TopicFlags):
     )
     const lines = created.map(({ name, error, partitions: count, replicationFactor: copies }) => {
       if (error === null)
-        return `created ${name}: ${count} partitions, ${copies} ${copies === 1 ? 'copy' : 'copies'} of each`
+        return `created ${name}: ${counted(count, 'partition')}, ${counted(copies, 'copy', 'copies')} of each`
       return failed.some((topic) => topic.name === name) ? error.message : `${name} exists already`
     })
     await print(flags.format, shown, lines)
     if (failed.length > 0)
-      throw new CommandError(ExitCode.failed, `${failed.length} of ${names.length} topics not created`)
+      throw new CommandError(ExitCode.failed, `${failed.length} of ${counted(names.length, 'topic')} not created`)
   })
 }

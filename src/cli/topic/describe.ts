@@ -3,7 +3,7 @@ import type { TopicInfo } from '../../client/metadata.ts'
 import type { PartitionMap } from '../../client/topic-partitions.ts'
 import { withCluster } from '../connect.ts'
 import { print, table } from '../output.ts'
-import { formatBytes, formatCount } from '../quantity.ts'
+import { counted, formatBytes } from '../quantity.ts'
 import type { TopicFlags } from './command.ts'
 import { type PartitionFacts, partitionFacts } from './partition-facts.ts'
 
@@ -71,7 +71,7 @@ function linesOf(topic: TopicInfo, settings: readonly ConfigEntry[], facts: Part
     formatBytes(all[index]?.bytes ?? 0),
   ])
   return [
-    `${topic.name}  ${topic.partitions.length} partitions, ${formatCount(records)} offsets in use, ${formatBytes(bytes)} a copy, id ${topic.topicId}`,
+    `${topic.name}  ${counted(topic.partitions.length, 'partition')}, ${counted(records, 'offset')} in use, ${formatBytes(bytes)} a copy, id ${topic.topicId}`,
     ...settings.map(
       ({ name, value, source }) => `  ${name}=${value ?? '(hidden)'}${source === 'default' ? '' : `  (${source})`}`,
     ),

@@ -1,7 +1,7 @@
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print } from '../output.ts'
-import { formatBytes, formatCount } from '../quantity.ts'
+import { counted, formatBytes } from '../quantity.ts'
 import type { TopicFlags } from './command.ts'
 import { partitionFacts } from './partition-facts.ts'
 
@@ -19,7 +19,7 @@ export async function removeTopics(names: readonly string[], flags: TopicFlags):
         }
       })
       const lines = losses.map(
-        ({ name, offsets, bytes }) => `${name}: ${formatCount(offsets)} records, ${formatBytes(bytes)} would be lost`,
+        ({ name, offsets, bytes }) => `${name}: ${counted(offsets, 'record')}, ${formatBytes(bytes)} would be lost`,
       )
       await print(flags.format, { removed: false, topics: losses }, [...lines, 'nothing was done; add --yes to remove'])
       return
@@ -37,6 +37,6 @@ export async function removeTopics(names: readonly string[], flags: TopicFlags):
       results.map(({ name, error }) => error?.message ?? `removed ${name}`),
     )
     if (failed.length > 0)
-      throw new CommandError(ExitCode.failed, `${failed.length} of ${names.length} topics not removed`)
+      throw new CommandError(ExitCode.failed, `${failed.length} of ${counted(names.length, 'topic')} not removed`)
   })
 }
