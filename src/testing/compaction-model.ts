@@ -16,7 +16,6 @@ import {
 import { type BatchRecord, recordsOf } from '../protocol/batch/records.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
 
-const KEYS = 8
 const EPOCH = 3
 
 interface Appended {
@@ -37,10 +36,12 @@ export class CompactionModel {
   /** Nothing below is looked at any more. */
   startOffset = 0
   readonly #random: Random
+  readonly #keys: number
   #producers = new Map<number, Producer>()
 
-  constructor(random: Random) {
+  constructor(random: Random, { keys = 8 } = {}) {
     this.#random = random
+    this.#keys = keys
   }
 
   /** A batch of some producer, or the end of a transaction. It is in the log when this returns. */
@@ -66,7 +67,7 @@ export class CompactionModel {
   #appendData(log: PartitionLog, id: number, wallMs: number): void {
     const random = this.#random
     const records = Array.from({ length: random.between(1, 6) }, (_, i) => ({
-      key: Buffer.from(`key-${random.below(KEYS)}`),
+      key: Buffer.from(`key-${random.below(this.#keys)}`),
       value: random.chance(0.25)
         ? null
         : Buffer.concat([Buffer.from(`${this.endOffset}.${i} `), random.bytes(random.below(150))]),
@@ -144,6 +145,11 @@ export class CompactionModel {
       }
     }
     return markers
+  }
+
+  /** Base offsets of batches whose transaction was aborted. */
+  get abortedOffsets(): number[] {
+    return [...this.#markerOf()].flatMap(([batch, { isAbort }]) => (isAbort ? [baseOffset(batch, 0)] : []))
   }
 
   /** What a reader of committed records sees at `offset` and above, up to `limitOffset`. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Random } from '../../base/random.ts'
 import { sleep } from '../../env/clock.ts'
 import { batchesOf } from '../../protocol/batch/records.ts'
-import { lastOffset, verifyCrc } from '../../protocol/batch/header.ts'
+import { baseOffset, lastOffset, recordCount, verifyCrc } from '../../protocol/batch/header.ts'
 import type { Machine, Process } from '../../sim/machine.ts'
 import { type Sim, simulate } from '../../sim/sim.ts'
 import { CompactionModel, readAll } from '../../testing/compaction-model.ts'
@@ -12,6 +12,8 @@ import { defaultLogConfig, type LogConfig } from '../config.ts'
 import { OffsetOutOfRangeError } from '../errors.ts'
 import { LogManager } from '../log-manager.ts'
 import type { PartitionLog } from '../partition-log.ts'
+import type { CleanerLimits } from './cleaner.ts'
+import { MAP_BYTES_MIN } from './offset-map.ts'
 
 const folder = '/data'
 const directory = `${folder}/t-0`
@@ -39,7 +41,7 @@ interface Opened {
   readonly log: PartitionLog
 }
 
-async function open(process: Process, config: LogConfig): Promise<Opened> {
+async function open(process: Process, config: LogConfig, limits: CleanerLimits = {}): Promise<Opened> {
   const manager = await LogManager.open(process.env, {
     folder,
     nodeId: 1,
@@ -57,7 +59,7 @@ async function open(process: Process, config: LogConfig): Promise<Opened> {
   }
   manager.startCleaner({
     highWatermarkOf: () => log.durableOffset,
-    limits: () => ({ backoffMs: BACKOFF_MS, bytesPerSecondMax: 1e6 }),
+    limits: () => ({ backoffMs: BACKOFF_MS, bytesPerSecondMax: 1e6, ...limits }),
   })
   return { manager, log }
 }
@@ -90,7 +92,7 @@ test('whatever is compacted, consumers get the same newest values, and offsets s
     await simulate({ seed }, async (sim) => {
       const random = sim.streams.workload
       const machine = sim.addMachine('node')
-      const opened = await open(machine.boot(), someConfig(random))
+      let opened = await open(machine.boot(), someConfig(random))
       const model = new CompactionModel(random)
       for (let turn = 0; turn < 6; turn++) {
         await fill(sim, opened, model, machine, random.between(5, 60))
@@ -99,25 +101,47 @@ test('whatever is compacted, consumers get the same newest values, and offsets s
         await check(opened.log, model, machine)
         model.compareProducers(opened.log)
         if (random.chance(0.3)) await sim.runFor(deleteRetentionMs)
+        if (random.chance(0.4)) {
+          // A snapshot in the middle of a segment, which is compacted later.
+          await opened.manager.close()
+          opened = await open(machine.boot(), someConfig(random))
+        }
       }
       removed += opened.manager.cleanerStats.bytesRemoved
       assert.equal(opened.manager.cleanerStats.failures, 0)
       assert.equal(opened.manager.cleanerStats.uncleanable, 0)
       assert.equal(await opened.manager.close(), true)
-      // The next start, and one for which nothing but the log is left.
-      for (const isBare of [false, true]) {
-        if (isBare) destroyDerived(machine)
+      // The next start, one that must go back to an older snapshot, and one for which nothing but the log is left.
+      for (const lost of ['nothing', 'newest snapshots', 'all but the log'] as const) {
+        if (lost === 'newest snapshots') destroyNewestSnapshots(machine, random.between(1, 4))
+        if (lost === 'all but the log') destroyDerived(machine)
         const again = await open(machine.boot(), someConfig(random))
         await check(again.log, model, machine)
         model.compareProducers(again.log)
         await again.manager.close()
+        await checkSegmentEnds(machine)
       }
     })
   }
   assert.ok(removed > 10_000, `${removed} bytes were removed`)
 })
 
-/** All that is derived, and what says that the stop was clean. */
+/** Each closed segment still says where it ended: Kafka goes by that too. */
+async function checkSegmentEnds(machine: Machine): Promise<void> {
+  const { disk } = machine.boot().env
+  const names = machine.tree.list(directory).filter((name) => name.endsWith('.log'))
+  for (const [i, name] of names.slice(0, -1).entries()) {
+    const content = await disk.readFile(`${directory}/${name}`)
+    const last = [...batchesOf(content)].at(-1) as number
+    assert.equal(lastOffset(content, last) + 1, Number.parseInt(names[i + 1] as string, 10))
+  }
+}
+
+function destroyNewestSnapshots(machine: Machine, count: number): void {
+  const snapshots = machine.tree.list(directory).filter((name) => name.endsWith('.snapshot'))
+  for (const name of snapshots.slice(-count)) machine.tree.removeFile(`${directory}/${name}`)
+}
+
 function destroyDerived(machine: Machine): void {
   for (const name of machine.tree.list(directory)) {
     if (/\.(index|timeindex|txnindex|snapshot)$/.test(name)) machine.tree.removeFile(`${directory}/${name}`)
@@ -125,22 +149,64 @@ function destroyDerived(machine: Machine): void {
 }
 
 test('keys that were deleted are gone once their tombstones were there long enough, and then the tombstones go', async () => {
-  await simulate({ seed: 5 }, async (sim) => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    await simulate({ seed }, async (sim) => {
+      const random = sim.streams.workload
+      const machine = sim.addMachine('node')
+      const opened = await open(machine.boot(), {
+        ...someConfig(random),
+        segmentBytes: 1000,
+        minCleanableDirtyRatio: 0,
+      })
+      const model = new CompactionModel(random)
+      for (let turn = 0; turn < 5; turn++) {
+        await fill(sim, opened, model, machine, 40)
+        model.endAll(opened.log, machine.wallMs())
+        await sim.runFor(deleteRetentionMs + 1000)
+        await check(opened.log, model, machine)
+      }
+      const old = model.endOffset
+      const aborted = new Set(model.abortedOffsets)
+      await fill(sim, opened, model, machine, 30)
+      model.endAll(opened.log, machine.wallMs())
+      await letItClean(sim)
+      await check(opened.log, model, machine)
+      const left = (await readAll(opened.log)).filter((batch) => baseOffset(batch, 0) < old)
+      const originals = model.batches.filter(({ bytes }) => baseOffset(bytes, 0) < old)
+      // The last turn's markers and tombstones are there still, so are the last batches of the producers.
+      assert.ok(left.length < originals.length / 3, `${left.length} of ${originals.length} batches are left`)
+      for (const batch of left) {
+        if (aborted.has(baseOffset(batch, 0))) assert.equal(recordCount(batch, 0), 0, 'aborted records went')
+      }
+    })
+  }
+})
+
+test('keys that do not fit into memory at once are compacted part by part', async () => {
+  await simulate({ seed: 9 }, async (sim) => {
     const random = sim.streams.workload
     const machine = sim.addMachine('node')
-    const opened = await open(machine.boot(), { ...someConfig(random), segmentBytes: 1000, minCleanableDirtyRatio: 0 })
-    const model = new CompactionModel(random)
-    for (let turn = 0; turn < 5; turn++) {
-      await fill(sim, opened, model, machine, 40)
-      model.endAll(opened.log, machine.wallMs())
-      await sim.runFor(deleteRetentionMs + 1000)
+    const config = { ...someConfig(random), segmentBytes: 20_000, minCleanableDirtyRatio: 0 }
+    const opened = await open(machine.boot(), config, { mapBytesMax: MAP_BYTES_MIN })
+    const model = new CompactionModel(random, { keys: 3000 })
+    for (let turn = 0; turn < 3; turn++) {
+      await fill(sim, opened, model, machine, 800)
+      await sim.runFor(100)
+      await check(opened.log, model, machine)
+      await sim.runFor(2 * deleteRetentionMs)
+      await check(opened.log, model, machine)
+      model.compareProducers(opened.log)
     }
-    await fill(sim, opened, model, machine, 20)
-    await letItClean(sim)
+    model.endAll(opened.log, machine.wallMs())
+    await sim.runFor(2 * deleteRetentionMs)
     await check(opened.log, model, machine)
-    const batches = await readAll(opened.log)
-    const appendedLongAgo = model.batches.length - 60
-    assert.ok(batches.length < appendedLongAgo / 2, `${batches.length} of ${model.batches.length} batches are left`)
+    const { rounds, bytesRemoved } = opened.manager.cleanerStats
+    assert.ok(rounds > 5 && bytesRemoved > 50_000, `${rounds} rounds removed ${bytesRemoved} bytes`)
+    assert.equal(await opened.manager.close(), true)
+    destroyDerived(machine)
+    const again = await open(machine.boot(), config)
+    await check(again.log, model, machine)
+    model.compareProducers(again.log)
   })
 })
 
@@ -228,3 +294,70 @@ test('a process or the power may be lost at any instant of a round', async () =>
   }
   assert.ok(rounds > seeds, `${rounds} rounds`)
 })
+
+/** Fills a log and lets it be compacted; `at` is called every twentieth of a millisecond from the first swap on. */
+async function untilSwap(
+  sim: Sim,
+  machine: Machine,
+  { partial }: { partial: boolean },
+): Promise<{ opened: Opened; process: Process; model: CompactionModel }> {
+  const process = machine.boot()
+  const config = { ...defaultLogConfig, cleanupPolicy: ['compact' as const], segmentBytes: partial ? 100_000 : 2500 }
+  const limits = partial ? { mapBytesMax: MAP_BYTES_MIN } : {}
+  const opened = await open(process, { ...config, minCleanableDirtyRatio: 0, deleteRetentionMs: 0 }, limits)
+  const model = new CompactionModel(sim.streams.workload, partial ? { keys: 3000 } : {})
+  for (let i = 0; i < (partial ? 700 : 60); i++) model.append(opened.log, machine.wallMs())
+  model.endAll(opened.log, machine.wallMs())
+  await opened.log.flush()
+  while (!isSwapping(machine)) await sim.runFor(0.05)
+  return { opened, process, model }
+}
+
+function isSwapping(machine: Machine): boolean {
+  return machine.tree.list(directory).some((name) => name.endsWith('.swap'))
+}
+
+for (const partial of [false, true]) {
+  test(`a crash at each step of a swap${partial ? ', with aborted records that stay' : ''}`, async () => {
+    // How long the first swap lasts.
+    let steps = 0
+    await simulate({ seed: 3 }, async (sim) => {
+      const machine = sim.addMachine('node')
+      await untilSwap(sim, machine, { partial })
+      for (; isSwapping(machine); steps++) await sim.runFor(0.2)
+    })
+    assert.ok(steps > 10, `${steps} steps`)
+    let finished = 0
+    for (let step = 0; step <= steps; step++) {
+      for (const end of ['kill', 'any', 'all', 'none'] as const) {
+        await simulate({ seed: 3 }, async (sim) => {
+          const machine = sim.addMachine('node')
+          const { opened, process, model } = await untilSwap(sim, machine, { partial })
+          await sim.runFor(step * 0.2)
+          const { durableOffset } = opened.log
+          assert.equal(durableOffset, model.endOffset)
+          if (end === 'kill') machine.kill(process)
+          else machine.losePower(end)
+          if (isSwapping(machine)) finished++
+          await crashWhileStarting(sim, machine, step)
+          const again = await open(machine.boot(), { ...defaultLogConfig, cleanupPolicy: [] })
+          assert.equal(again.log.endOffset, model.endOffset)
+          assert.equal(isSwapping(machine), false)
+          await model.compare(again.log, { wallMs: machine.wallMs(), deleteRetentionMs: 0 })
+          model.compareProducers(again.log)
+        })
+      }
+    }
+    assert.ok(finished > steps, `${finished} of ${steps * 4} starts had a swap to finish`)
+  })
+}
+
+/** The start that would finish the swap dies too, a little later each time. */
+async function crashWhileStarting(sim: Sim, machine: Machine, step: number): Promise<void> {
+  for (let i = 1; i <= 3; i++) {
+    const process = machine.boot()
+    void open(process, { ...defaultLogConfig, cleanupPolicy: [] })
+    await sim.runFor(i * 4 + (step % 7))
+    machine.losePower('any')
+  }
+}

@@ -9,8 +9,8 @@ const LENGTH_BYTES = 2
 /** Per place in the table: hash, where the key lies, its offset. */
 const SLOT_BYTES = 4 + 4 + 8
 const SLOTS_MIN = 1024
-/** Least memory with which a round gets anywhere. */
-export const MAP_BYTES_MIN = 1024 ** 2
+/** A page and the smallest table: with less nothing can be held. */
+export const MAP_BYTES_MIN = PAGE_BYTES + SLOTS_MIN * SLOT_BYTES
 
 /**
  * The newest offset of each key of a log's dirty part. Keys are held and compared as a whole, byte by byte: two keys that
