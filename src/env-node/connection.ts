@@ -25,6 +25,12 @@ interface WithHandle {
   _handle?: object | null
 }
 
+/** What a handle counts: bytes handed to libuv, and those that it has not sent. */
+interface Counters {
+  readonly bytesWritten?: number
+  readonly writeQueueSize?: number
+}
+
 /** Takes over a socket that the server accepted paused. Null when it died on the way. */
 export function adoptSocket(accepted: net.Socket): Connection | null {
   const inside = accepted as WithHandle
@@ -65,6 +71,7 @@ class SocketConnection implements Connection {
   #closed = false
   #ended = false
   #paused = false
+  #writtenBytes = 0
   /** A `write` returned false and `drained` has not been called since. */
   #waiting = false
   #lingering: NodeJS.Timeout | undefined
@@ -105,7 +112,12 @@ class SocketConnection implements Connection {
   }
 
   get unsentBytes(): number {
-    return this.#socket.writableLength
+    const { writableLength } = this.#socket
+    if (writableLength === 0) return 0
+    // The stream counts a write until all of it has left; what libuv has left of it shows that a slow peer takes some.
+    const { bytesWritten, writeQueueSize }: Counters = (this.#socket as WithHandle)._handle ?? {}
+    if (bytesWritten === undefined || writeQueueSize === undefined) return writableLength
+    return this.#writtenBytes - (bytesWritten - writeQueueSize)
   }
 
   start(handler: ConnectionHandler): void {
@@ -132,6 +144,7 @@ class SocketConnection implements Connection {
     const socket = this.#socket
     // Also after the other side ended: Node would then raise an error for every write until the socket is gone.
     if (this.#ended || !socket.writable) return true
+    for (const buffer of buffers) this.#writtenBytes += buffer.length
     const done = sent && ((error?: Error | null) => (error ? undefined : sent()))
     let roomy = true
     if (buffers.length === 1) roomy = socket.write(buffers[0] as Buffer, done)
@@ -156,7 +169,7 @@ class SocketConnection implements Connection {
     // Closing while bytes of the peer lie unread makes the kernel send a reset, which can overtake and destroy our last
     // answer. So what still comes is read and dropped until the peer ends too, for a bounded time.
     socket.resume()
-    this.#linger(socket.writableLength)
+    this.#linger(this.unsentBytes)
   }
 
   /** Cuts the ended connection when it has stopped making progress. */
@@ -164,7 +177,8 @@ class SocketConnection implements Connection {
     const socket = this.#socket
     const timeout = setTimeout(
       () => {
-        if (unsentBytes > 0 && socket.writableLength < unsentBytes) this.#linger(socket.writableLength)
+        const leftBytes = this.unsentBytes
+        if (unsentBytes > 0 && leftBytes < unsentBytes) this.#linger(leftBytes)
         else socket.destroy()
       },
       unsentBytes > 0 ? STALLED_MS : LINGER_MS,

@@ -3,6 +3,7 @@ import type { Clock } from '../env/clock.ts'
 import type { Fetch, FetchRequest } from '../protocol/apis/fetch.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { ResponseInput } from '../protocol/schema.ts'
+import type { AnswerBudget, RoomWaiter } from './answer-budget.ts'
 import type { Deadlines, Expiring } from './deadlines.ts'
 import { failedRead, findPartition, type PartitionRead, type ReadRequest, readPartition } from './fetch-read.ts'
 import type { FetchTarget } from './fetch-session.ts'
@@ -32,6 +33,7 @@ export interface FetchParts {
   readonly deadlines: Deadlines
   readonly sessions: FetchSessions
   readonly metrics: ReplicaMetrics
+  readonly answers: AnswerBudget
   /** `fetch.max.bytes`: no answer is larger, but for a single batch that is. */
   readonly maxBytes: number
 }
@@ -67,7 +69,7 @@ interface Reading {
 }
 
 /** One request from its first attempt to its answer. While it is parked it holds its targets and nothing it has read. */
-class PendingFetch implements Watcher, Expiring {
+class PendingFetch implements Watcher, Expiring, RoomWaiter {
   deadlineSlot = 0
   readonly #parts: FetchParts
   readonly #plan: Extract<FetchPlan, { kind: 'fetch' }>
@@ -82,6 +84,8 @@ class PendingFetch implements Watcher, Expiring {
   /** Something moved while an attempt was under way. */
   #stale = false
   #waitedOut = false
+  /** Of the answers' budget, for the attempt under way. */
+  #reservedBytes = 0
   #resolve: ((answer: FetchAnswer) => void) | null = null
   #reject: ((error: unknown) => void) | null = null
 
@@ -120,6 +124,10 @@ class PendingFetch implements Watcher, Expiring {
     else this.#stale = true
   }
 
+  roomFreed(): void {
+    this.partitionChanged()
+  }
+
   expired(): void {
     this.#parts.metrics.fetchTimeouts += 1
     this.#waitedOut = true
@@ -139,6 +147,7 @@ class PendingFetch implements Watcher, Expiring {
     reading.then(
       (done) => this.#settle(done),
       (error) => {
+        this.#giveBack()
         this.#end()
         this.#reject?.(error)
       },
@@ -147,7 +156,7 @@ class PendingFetch implements Watcher, Expiring {
 
   #settle(reading: Reading): void {
     if (this.#state === 'done') {
-      drop(reading)
+      this.#drop(reading)
       return
     }
     if (this.#suffices(reading)) {
@@ -155,9 +164,22 @@ class PendingFetch implements Watcher, Expiring {
       this.#resolve?.(this.#answer(reading))
       return
     }
-    drop(reading)
+    const hadRoom = this.#reservedBytes > 0
+    this.#drop(reading)
     this.#park()
-    if (this.#stale) this.#attempt()
+    if (!hadRoom) this.#parts.answers.wait(this)
+    else if (this.#stale) this.#attempt()
+  }
+
+  /** Nobody is going to get this: what was read is let go of. */
+  #drop(reading: Reading): void {
+    for (const { records } of reading.reads) letGoBlocks(records)
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    this.#parts.answers.release(this.#reservedBytes)
+    this.#reservedBytes = 0
   }
 
   #suffices(reading: Reading): boolean {
@@ -177,6 +199,7 @@ class PendingFetch implements Watcher, Expiring {
     if (this.deadlineSlot !== 0) this.#parts.deadlines.remove(this)
     for (const partition of this.#watched) partition.unwatch(this)
     this.#watched.clear()
+    this.#parts.answers.leave(this)
     this.#context.abandoned = null
   }
 
@@ -191,6 +214,7 @@ class PendingFetch implements Watcher, Expiring {
 
   #read(): Reading | Promise<Reading> {
     const reading: Reading = { reads: [], bytes: 0, diskBytes: 0, urgent: false }
+    this.#reservedBytes = this.#parts.answers.reserve(this.#maxBytes)
     const { targets } = this.#plan
     for (let index = 0; index < targets.length; index++) {
       const read = this.#readOne(targets[index] as FetchTarget, reading)
@@ -224,9 +248,9 @@ class PendingFetch implements Watcher, Expiring {
 
   /** The budget left after what this attempt has read so far. */
   #budget(reading: Reading): ReadRequest {
-    const left = this.#maxBytes - reading.bytes
+    const left = Math.min(this.#maxBytes, this.#reservedBytes) - reading.bytes
     this.#request.bytesLeft = Math.min(left, DISK_BYTES_PER_FETCH_MAX - reading.diskBytes)
-    this.#request.isFirst = reading.bytes === 0
+    this.#request.isFirst = reading.bytes === 0 && this.#reservedBytes > 0
     return this.#request
   }
 
@@ -246,6 +270,9 @@ class PendingFetch implements Watcher, Expiring {
       else responses.push({ topic: target.topic, topicId: target.topicId, partitions: [partition] })
     }
     this.#context.lent = reading.reads.flatMap(({ records }) => records)
+    this.#context.heldBytes = reading.bytes
+    this.#parts.answers.settle(this.#reservedBytes, reading.bytes)
+    this.#reservedBytes = 0
     this.#parts.metrics.fetchBytes += reading.bytes
     const nodeEndpoints = this.#context.version >= ENDPOINTS_VERSION ? hints.nodeEndpoints() : []
     return { errorCode: 0, sessionId: session?.id ?? 0, responses, nodeEndpoints }
@@ -278,11 +305,6 @@ function add(reading: Reading, read: PartitionRead): void {
   reading.reads.push(read)
   reading.bytes += read.bytes
   if (read.errorCode !== 0 || read.diverges) reading.urgent = true
-}
-
-/** Nobody is going to get this: what was read is let go of. */
-function drop(reading: Reading): void {
-  for (const { records } of reading.reads) letGoBlocks(records)
 }
 
 function addFromDisk(reading: Reading, read: PartitionRead): void {

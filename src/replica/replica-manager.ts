@@ -20,6 +20,7 @@ import { ErrorCode } from '../protocol/errors.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { inParallel } from '../storage/parallel.ts'
+import { AnswerBudget } from './answer-budget.ts'
 import { Deadlines } from './deadlines.ts'
 import { type DeleteRecordsAnswer, deleteRecords } from './delete-records.ts'
 import {
@@ -64,6 +65,8 @@ export interface ReplicaOptions {
   configOf(topic: string, image: MetadataImage): TopicConfigSource
   /** `replica.lag.time.max.ms` */
   readonly lagTimeMaxMs?: number
+  /** Shared with whoever sends the answers. */
+  readonly answers?: AnswerBudget
   /** `fetch.max.bytes` */
   readonly fetchMaxBytes?: number
   /** `producer.id.expiration.ms` under an image; it may change. */
@@ -76,6 +79,8 @@ export interface ReplicaOptions {
   readonly highWatermarkIntervalMs?: number
 }
 
+/** Where no server shares its budget. */
+const ANSWER_BYTES_MAX = 128 * 1024 ** 2
 /** Logs opened, closed or deleted at a time. */
 const LOGS_AT_ONCE = 16
 /** Whatever the settings say, work that repeats leaves this much time between. */
@@ -115,7 +120,8 @@ export class ReplicaManager {
     const parts = { clock: env.clock, hosted: this.hosted, deadlines: this.#deadlines, metrics: this.metrics }
     this.#produce = new ProduceService(parts)
     const maxBytes = options.fetchMaxBytes ?? 57_671_680
-    this.#fetch = new FetchService({ ...parts, sessions: this.#sessions, maxBytes })
+    const answers = options.answers ?? new AnswerBudget(ANSWER_BYTES_MAX)
+    this.#fetch = new FetchService({ ...parts, sessions: this.#sessions, answers, maxBytes })
     this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)
     this.#partitionEvents = {
       proposeIsr: (partition, effect) => options.events.onProposeIsr(partition, effect),

@@ -11,6 +11,8 @@ export interface RequestContext {
   abandoned: (() => void) | null
   /** Set with the answer: the buffers of blocks in it. The server lets go of them once the answer has been sent. */
   lent: readonly Buffer[]
+  /** Set with the answer: what it holds of the node's `AnswerBudget`. The server gives it back once the answer has left, or nobody wants it. */
+  heldBytes: number
 }
 
 export interface NodeEndpoint {

@@ -319,6 +319,7 @@ export class Node implements HttpSource {
       logs,
       folder: this.config.dataFolder,
       configOf: (topic, at) => topicConfigSource(at, this.#broker, topic),
+      answers: this.#acceptor.answers,
       lagTimeMaxMs: number('replica.lag.time.max.ms'),
       fetchMaxBytes: number('fetch.max.bytes'),
       producerIdExpirationOf: (at) => brokerNumber(at, this.#broker, 'producer.id.expiration.ms'),

@@ -145,6 +145,7 @@ export class ReplicaNode {
       endpointOf: (nodeId) => ({ host: `host-${nodeId}`, port: 9092, rack: null }),
       abandoned: null,
       lent: [],
+      heldBytes: 0,
     }
   }
 

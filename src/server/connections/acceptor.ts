@@ -1,14 +1,12 @@
 import type { Env } from '../../env/env.ts'
 import type { Timer } from '../../env/clock.ts'
 import type { Address, Connection, Listener } from '../../env/net.ts'
+import { AnswerBudget } from '../../replica/answer-budget.ts'
 import type { NodeEndpoint } from '../../replica/types.ts'
 import { ByteBudget } from './byte-budget.ts'
-import { ClientConnection, type ConnectionHost } from './client-connection.ts'
+import { ClientConnection, type ConnectionHost, SWEEP_MS } from './client-connection.ts'
 import { CloseLog } from './close-log.ts'
 import type { ConnectionLimits } from './limits.ts'
-
-/** How exact the deadlines of connections are. One timer serves them all, and none runs while there are none. */
-const SWEEP_INTERVAL_MS = 5_000
 
 export interface ConnectionCounts {
   accepted: number
@@ -23,6 +21,7 @@ export class Acceptor implements ConnectionHost {
   /** Replaced as a whole when a config changes. Connections that are there stay. */
   limits: ConnectionLimits
   readonly budget: ByteBudget
+  readonly answers: AnswerBudget
   readonly counts: ConnectionCounts = { accepted: 0, refusedAtAccept: 0, closedByUs: 0 }
   readonly #env: Env
   readonly #dispatch: (connection: ClientConnection, frame: Buffer) => string | null
@@ -49,6 +48,7 @@ export class Acceptor implements ConnectionHost {
     this.#dispatch = options.dispatch
     this.#endpointOf = options.endpointOf
     this.budget = new ByteBudget(options.limits.nodeInFlightBytesMax)
+    this.answers = new AnswerBudget(options.limits.answerBytesMax)
     this.#closeLog = new CloseLog(options.env.log, options.env.clock)
   }
 
@@ -138,7 +138,7 @@ export class Acceptor implements ConnectionHost {
     this.#perIp.set(connection.remote.host, (this.#perIp.get(connection.remote.host) ?? 0) + 1)
     if (this.#atTheGate === null) client.start()
     else this.#atTheGate.push(client)
-    this.#sweep ??= this.#env.timers.after(SWEEP_INTERVAL_MS, () => this.#closeOverdue())
+    this.#sweep ??= this.#env.timers.after(SWEEP_MS, () => this.#closeOverdue())
   }
 
   #refusal(host: string): string | null {
@@ -165,6 +165,6 @@ export class Acceptor implements ConnectionHost {
       if (reason !== null) connection.refuse(reason)
       else if (connection.isIdle(nowMs)) connection.destroy()
     }
-    if (this.#connections.size > 0) this.#sweep = this.#env.timers.after(SWEEP_INTERVAL_MS, () => this.#closeOverdue())
+    if (this.#connections.size > 0) this.#sweep = this.#env.timers.after(SWEEP_MS, () => this.#closeOverdue())
   }
 }

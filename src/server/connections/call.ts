@@ -25,6 +25,8 @@ export interface CallFacts {
 }
 
 const NOTHING: readonly Buffer[] = []
+/** Smaller answers are not counted among those that the node holds: the bound of one connection is enough. */
+const COUNTED_BYTES_MIN = 16 * 1024
 
 /**
  * One request from its decoding to its answer. A handler either returns the response body or calls `reply` (or
@@ -43,6 +45,7 @@ export class Call implements RequestContext {
   answer: readonly Buffer[] | null = null
   abandoned: (() => void) | null = null
   lent: readonly Buffer[] = NOTHING
+  heldBytes = 0
   readonly #kind: CallKind
   #frame: Buffer | null
   #gone = false
@@ -78,7 +81,7 @@ export class Call implements RequestContext {
   }
 
   reply(body: unknown): void {
-    if (this.#gone) return
+    if (this.#gone) return this.#giveBack()
     this.#finish(this.#kind.encodeResponse(this.version, this.correlationId, body))
   }
 
@@ -98,10 +101,15 @@ export class Call implements RequestContext {
     if (!this.#gone) this.connection.refuse(reason)
   }
 
+  #giveBack(): void {
+    this.connection.answers.release(this.heldBytes)
+    this.heldBytes = 0
+  }
+
   /** By the connection, when it closes. */
   abandon(): void {
     this.#gone = true
-    if (this.answer !== null) return
+    if (this.answer !== null) return this.#giveBack()
     const abandoned = this.abandoned
     this.abandoned = null
     abandoned?.()
@@ -115,6 +123,10 @@ export class Call implements RequestContext {
     this.#frame = null
     let bytes = 0
     for (const buffer of answer) bytes += buffer.length
+    if (this.heldBytes === 0 && bytes >= COUNTED_BYTES_MIN) {
+      this.heldBytes = bytes
+      this.connection.answers.hold(bytes)
+    }
     this.#kind.finished(this.connection.monotonicMs() - this.receivedMs, bytes)
     this.connection.answered(this)
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { poisonFreeBlocks, takeBlock } from '../../base/blocks.ts'
 import type { Connection, ConnectionHandler } from '../../env/net.ts'
+import { AnswerBudget } from '../../replica/answer-budget.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Call } from './call.ts'
 import { ClientConnection, type ConnectionHost } from './client-connection.ts'
@@ -61,6 +62,7 @@ class Wire implements Connection {
 class Host implements ConnectionHost {
   readonly limits: ConnectionLimits
   readonly budget: ByteBudget
+  readonly answers: AnswerBudget
   readonly open: Call[] = []
   readonly started: number[] = []
   readonly frames: Buffer[] = []
@@ -71,6 +73,7 @@ class Host implements ConnectionHost {
   constructor(limits: Partial<ConnectionLimits> = {}) {
     this.limits = { ...DEFAULT_LIMITS, ...limits }
     this.budget = new ByteBudget(this.limits.nodeInFlightBytesMax)
+    this.answers = new AnswerBudget(this.limits.answerBytesMax)
   }
 
   monotonicMs() {
@@ -107,10 +110,12 @@ class Host implements ConnectionHost {
     return null
   }
 
-  answer(id: number, lent: readonly Buffer[] = []) {
+  answer(id: number, lent: readonly Buffer[] = [], heldBytes = 0) {
     const index = this.open.findIndex((call) => call.correlationId === id)
     const [call] = this.open.splice(index, 1)
     if (call) call.lent = lent
+    if (call) call.heldBytes = heldBytes
+    this.answers.hold(heldBytes)
     call?.reply(null)
   }
 }
@@ -268,4 +273,58 @@ test('a Produce request keeps its bytes until it is answered', () => {
   assert.equal(frame.readInt16BE(2), 1)
   host.answer(1)
   assert.notEqual(frame.readInt16BE(2), 1)
+})
+
+test('what an answer holds of the budget is given back once: when it has left, when the connection closes, or when nobody waits', () => {
+  const host = new Host()
+  const wire = connect(host)
+  wire.send({ key: FETCH, id: 1 })
+  host.answer(1, [], 1000)
+  assert.equal(host.answers.heldBytes, 1000)
+  wire.sent[0]?.()
+  assert.equal(host.answers.heldBytes, 0)
+
+  wire.send({ key: FETCH, id: 2 })
+  host.answer(2, [], 2000)
+  wire.handler.closed(null)
+  assert.equal(host.answers.heldBytes, 0)
+  wire.sent[1]?.()
+  assert.equal(host.answers.heldBytes, 0)
+
+  const another = connect(host)
+  another.send({ key: FETCH, id: 3 })
+  another.handler.closed(null)
+  host.answer(3, [], 3000)
+  assert.equal(host.answers.heldBytes, 0)
+
+  const inOrder = connect(host)
+  inOrder.send({ key: PRODUCE, id: 4 }, { key: PRODUCE, id: 5 })
+  host.answer(5, [], 4000)
+  inOrder.handler.closed(null)
+  assert.equal(host.answers.heldBytes, 0)
+})
+
+test('a client that takes nothing of its answers is cut off, sooner when others wait for room', () => {
+  const host = new Host({ answerDeadlineMs: 60_000, answerDeadlineScarceMs: 10_000 })
+  const stuckAfter = (takenBytesPerSweep: number): number | null => {
+    const wire = new Wire()
+    const client = new ClientConnection(wire, 'PLAINTEXT', host)
+    client.start()
+    wire.send({ key: FETCH, id: 1 })
+    wire.unsentBytes = 500_000
+    host.answer(1)
+    const startedMs = host.nowMs
+    for (let sweep = 0; sweep < 20; sweep++) {
+      host.nowMs += 5000
+      wire.unsentBytes -= takenBytesPerSweep
+      if (client.overdue(host.nowMs) !== null) return host.nowMs - startedMs
+    }
+    return null
+  }
+  assert.equal(stuckAfter(0), 65_000)
+  assert.equal(stuckAfter(1), null)
+  host.answers.wait({ roomFreed() {} })
+  assert.equal(stuckAfter(0), 15_000)
+  assert.equal(stuckAfter(1), 15_000)
+  assert.equal(stuckAfter(100_000), null)
 })

@@ -1,6 +1,7 @@
 import { assert } from '../../base/assert.ts'
 import { letGoBlocks } from '../../base/blocks.ts'
 import type { Address, Connection, ConnectionHandler, NetError } from '../../env/net.ts'
+import type { AnswerBudget } from '../../replica/answer-budget.ts'
 import type { NodeEndpoint } from '../../replica/types.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Call } from './call.ts'
@@ -11,6 +12,7 @@ import type { ConnectionLimits } from './limits.ts'
 export interface ConnectionHost {
   readonly limits: ConnectionLimits
   readonly budget: ByteBudget
+  readonly answers: AnswerBudget
   monotonicMs(): number
   /**
    * Decodes the request and runs its handler, which answers through `call.reply`, now or later. A text refuses the
@@ -59,6 +61,14 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
   #out: Buffer[] = []
   /** Blocks that `#out` refers to. */
   #lent: Buffer[] = []
+  /** What `#out` holds of the budget of answers, and what was written and has not left yet. */
+  #outHeldBytes = 0
+  #heldBytes = 0
+  #writtenBytes = 0
+  /** What the client had taken when it was last looked at, and since when it has taken nothing, or too little. */
+  #takenBytes = 0
+  #stalledMs = 0
+  #slowMs = 0
 
   constructor(connection: Connection, listenerName: string, host: ConnectionHost) {
     this.#connection = connection
@@ -84,6 +94,10 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
 
   get callsInFlight(): number {
     return this.#calls.length
+  }
+
+  get answers(): AnswerBudget {
+    return this.#host.answers
   }
 
   get bytesInFlight(): number {
@@ -180,6 +194,7 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     while (head?.answer) {
       for (const buffer of head.answer) this.#out.push(buffer)
       for (const buffer of head.lent) this.#lent.push(buffer)
+      this.#outHeldBytes += head.heldBytes
       this.#calls.shift()
       head = this.#calls[0]
     }
@@ -223,6 +238,32 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
       if (nowMs - this.#frameBeganMs >= allowedMs) {
         return `request of ${this.#assemblingBytes} bytes not complete after ${Math.round(allowedMs)} ms`
       }
+    }
+    return this.#stall(nowMs)
+  }
+
+  /** Whether the client leaves its answers with us for too long. Called every few seconds. */
+  #stall(nowMs: number): string | null {
+    const { limits, answers } = this.#host
+    const { unsentBytes } = this.#connection
+    const takenBytes = this.#writtenBytes - unsentBytes
+    const newBytes = takenBytes - this.#takenBytes
+    this.#takenBytes = takenBytes
+    if (unsentBytes === 0) {
+      this.#stalledMs = 0
+      this.#slowMs = 0
+      return null
+    }
+    if (newBytes > 0) this.#stalledMs = nowMs
+    if (newBytes > limits.frameBytesPerMsMin * SWEEP_MS) this.#slowMs = nowMs
+    this.#stalledMs ||= nowMs
+    this.#slowMs ||= nowMs
+    const left = `${unsentBytes} bytes of its answers`
+    if (nowMs - this.#stalledMs >= limits.answerDeadlineMs) {
+      return `the client took none of ${left} for ${limits.answerDeadlineMs} ms`
+    }
+    if (answers.isShort && nowMs - this.#slowMs >= limits.answerDeadlineScarceMs) {
+      return `the client took next to nothing of ${left} for ${limits.answerDeadlineScarceMs} ms, and others want the room`
     }
     return null
   }
@@ -275,7 +316,8 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
       const out = this.#out
       this.#out = []
       this.#lastActiveMs = this.#host.monotonicMs()
-      this.#connection.write(out, this.#takeLent())
+      for (const buffer of out) this.#writtenBytes += buffer.length
+      this.#connection.write(out, this.#whenSent())
     }
     const pause = this.#parked !== null || this.#assembler.waiting
     if (pause === this.#paused) return
@@ -285,11 +327,19 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
   }
 
   /** What to do once all that is to be written now has been sent. When the connection breaks before, the blocks are left to the garbage collector. */
-  #takeLent(): (() => void) | undefined {
+  #whenSent(): (() => void) | undefined {
     const lent = this.#lent
-    if (lent.length === 0) return undefined
+    const heldBytes = this.#outHeldBytes
+    if (lent.length === 0 && heldBytes === 0) return undefined
     this.#lent = []
-    return () => letGoBlocks(lent)
+    this.#outHeldBytes = 0
+    this.#heldBytes += heldBytes
+    return () => {
+      letGoBlocks(lent)
+      if (this.#closed) return
+      this.#heldBytes -= heldBytes
+      this.#host.answers.release(heldBytes)
+    }
   }
 
   #free(bytes: number): void {
@@ -304,8 +354,11 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     this.#parked = null
     this.#out = []
     this.#lent = []
-    const { budget } = this.#host
+    const { budget, answers } = this.#host
     budget.leave(this)
+    answers.release(this.#heldBytes + this.#outHeldBytes)
+    this.#heldBytes = 0
+    this.#outHeldBytes = 0
     const calls = this.#calls.splice(0)
     for (const call of calls) call.abandon()
     budget.release(this.#inFlightBytes + this.#assemblingBytes + this.#grantedBytes)
@@ -315,4 +368,6 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
   }
 }
 
+/** How often `overdue` is asked. */
+export const SWEEP_MS = 5000
 const PRODUCE_KEY = 0

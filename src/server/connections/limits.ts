@@ -26,6 +26,15 @@ export interface ConnectionLimits {
   readonly nodeInFlightBytesMax: number
   /** While more than this is unsent to a client, nothing more is read from it. */
   readonly unsentBytesMax: number
+  /** Bytes of answers that the node holds for its clients, all connections together. */
+  readonly answerBytesMax: number
+  /** A client that takes no byte of its answers for so long is cut off. */
+  readonly answerDeadlineMs: number
+  /**
+   * The same while there is no room left in `answerBytesMax`; then a client that takes fewer bytes than
+   * `frameBytesPerMsMin` per millisecond is cut off too.
+   */
+  readonly answerDeadlineScarceMs: number
 }
 
 export const DEFAULT_LIMITS: ConnectionLimits = {
@@ -42,5 +51,8 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   callsInFlightMax: 64,
   connectionInFlightBytesMax: 16 * 1024 * 1024,
   nodeInFlightBytesMax: 256 * 1024 * 1024,
-  unsentBytesMax: 1024 * 1024,
+  unsentBytesMax: 64 * 1024,
+  answerBytesMax: 128 * 1024 * 1024,
+  answerDeadlineMs: 60_000,
+  answerDeadlineScarceMs: 10_000,
 }

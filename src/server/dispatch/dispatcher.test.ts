@@ -5,6 +5,7 @@ import { ApiVersions } from '../../protocol/apis/api-versions.ts'
 import { Heartbeat } from '../../protocol/apis/heartbeat.ts'
 import { decodeResponse, encodeRequest } from '../../protocol/codec.ts'
 import { ErrorCode } from '../../protocol/errors.ts'
+import { AnswerBudget } from '../../replica/answer-budget.ts'
 import { ByteBudget } from '../connections/byte-budget.ts'
 import { ClientConnection, type ConnectionHost } from '../connections/client-connection.ts'
 import { DEFAULT_LIMITS } from '../connections/limits.ts'
@@ -37,6 +38,7 @@ function serverOf(...apis: ServedApi[]) {
   const host: ConnectionHost = {
     limits: DEFAULT_LIMITS,
     budget: new ByteBudget(DEFAULT_LIMITS.nodeInFlightBytesMax),
+    answers: new AnswerBudget(DEFAULT_LIMITS.answerBytesMax),
     monotonicMs: () => 0,
     dispatch: (client, frame) => dispatcher.dispatch(client, frame),
     refused: (_client, reason) => reasons.push(reason),

@@ -77,6 +77,12 @@ export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
     acceptor.counts.closedByUs,
   )
   yield gauge('millrace_request_bytes_in_flight', 'Bytes of requests held now.', [{ value: acceptor.budget.usedBytes }])
+  yield gauge('millrace_response_bytes_held', 'Bytes of answers that were read and have not left yet.', [
+    { value: acceptor.answers.heldBytes },
+  ])
+  yield gauge('millrace_fetches_waiting_for_room', 'Fetches that wait until answers of others have left.', [
+    { value: acceptor.answers.waiting },
+  ])
   yield gauge('millrace_request_bytes_in_flight_max', 'queued.max.request.bytes.', [
     { value: acceptor.budget.limitBytes },
   ])
