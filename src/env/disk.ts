@@ -17,6 +17,11 @@ export function isOutOfSpace(error: unknown): boolean {
   return error instanceof DiskError && ['ENOSPC', 'EDQUOT', 'EFBIG', 'EMFILE', 'ENFILE'].includes(error.code)
 }
 
+/** Nothing was done, for want of a descriptor: it can simply be tried again. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  return error instanceof DiskError && (error.code === 'EMFILE' || error.code === 'ENFILE')
+}
+
 export interface FileStat {
   readonly kind: 'file' | 'directory'
   readonly bytes: number

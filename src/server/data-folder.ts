@@ -1,7 +1,7 @@
 import type { Env } from '../env/env.ts'
 import { DataFolderError } from '../storage/errors.ts'
 import { FOLDER_LOCK, META_PROPERTIES, parsePartitionDirectory } from '../storage/file-names.ts'
-import { LogManager } from '../storage/log-manager.ts'
+import { LogManager, type LogManagerOptions } from '../storage/log-manager.ts'
 
 /**
  * Takes the data folder for this process. An empty one becomes a new cluster's; one that holds something else than a
@@ -9,12 +9,13 @@ import { LogManager } from '../storage/log-manager.ts'
  */
 export async function takeDataFolder(
   env: Env,
-  { folder, nodeId, reserveBytes }: { folder: string; nodeId: number; reserveBytes: number },
+  options: Pick<LogManagerOptions, 'folder' | 'nodeId' | 'reserveBytes' | 'openFilesMax'>,
 ): Promise<LogManager> {
+  const { folder } = options
   const isOurs = (await env.disk.stat(`${folder}/${META_PROPERTIES}`)) !== null
   if (!isOurs) await refuseForeignFolder(env, folder)
   const clusterId = isOurs ? null : env.randomBytes(16).toString('base64url')
-  return LogManager.open(env, { folder, nodeId, clusterId, reserveBytes })
+  return LogManager.open(env, { ...options, clusterId })
 }
 
 async function refuseForeignFolder(env: Env, folder: string): Promise<void> {

@@ -18,8 +18,10 @@ import { reachableHost, registeredListeners } from './registered-listeners.ts'
 import { formatAddress, type ListenerConfig } from './config/listeners.ts'
 import type { NodeConfig } from './config/node-config.ts'
 import { Acceptor } from './connections/acceptor.ts'
+import type { ConnectionLimits } from './connections/limits.ts'
 import type { ClientConnection } from './connections/client-connection.ts'
 import { takeDataFolder } from './data-folder.ts'
+import { type DescriptorShares, shareDescriptors } from './descriptors.ts'
 import { Dispatcher } from './dispatch/dispatcher.ts'
 import { Endpoints } from './endpoints.ts'
 import { cleanerLimitsOf } from './cleaner-limits.ts'
@@ -42,6 +44,8 @@ export interface NodeOptions {
   readonly hostName: string
   /** A bug showed itself: nothing in memory can be trusted any more. The process should end. */
   onBug(error: unknown): void
+  /** How many files and sockets this process may open; null or left out: not known. */
+  readonly descriptorLimit?: number | null
   /** Level of the node's log, by Kafka's names. */
   readonly logLevel?: { get(): string; set(level: string): void }
 }
@@ -79,6 +83,7 @@ export class Node implements HttpSource {
   readonly #broker: BrokerContext
   readonly #publisher = new ImagePublisher((changes, image) => this.#applyImage(changes, image))
   readonly #acceptor: Acceptor
+  readonly #descriptors: DescriptorShares
   readonly #endpoints: Endpoints
   #dispatchers: { readonly broker: Dispatcher; readonly controller: Dispatcher } | null = null
   #listeners: readonly BoundListener[] = []
@@ -99,9 +104,10 @@ export class Node implements HttpSource {
       advertised: new Set(config.advertised.keys()),
       image: () => this.#publisher.image,
     })
+    this.#descriptors = shareDescriptors(options.descriptorLimit ?? null)
     this.#acceptor = new Acceptor({
       env,
-      limits: config.limits,
+      limits: this.#within(config.limits),
       dispatch: (connection, frame) => this.#dispatch(connection, frame),
       endpointOf: (connection, nodeId) => this.#endpoints.of(connection, nodeId),
     })
@@ -150,7 +156,8 @@ export class Node implements HttpSource {
     this.#begin('taking the data folder')
     const { dataFolder: folder, nodeId } = config
     const reserveBytes = config.settings.number('log.min.free.bytes')
-    const logs = await takeDataFolder(this.#env, { folder, nodeId, reserveBytes })
+    const openFilesMax = this.#descriptors.logFilesMax
+    const logs = await takeDataFolder(this.#env, { folder, nodeId, reserveBytes, openFilesMax })
     this.#parts.logs = logs
     this.#begin('binding the listeners')
     await this.#listen()
@@ -360,7 +367,11 @@ export class Node implements HttpSource {
   #applyBrokerConfigs(image: MetadataImage): void {
     const { groups } = this.#parts
     if (groups !== undefined) groups.config = groupConfigOf(image, this.#broker)
-    this.#acceptor.limits = limitsUnder(this.config.limits, image, this.#broker)
+    this.#acceptor.limits = this.#within(limitsUnder(this.config.limits, image, this.#broker))
+  }
+
+  #within(limits: ConnectionLimits): ConnectionLimits {
+    return { ...limits, connectionsMax: Math.min(limits.connectionsMax, this.#descriptors.connectionsMax) }
   }
 
   #serve(metadata: MetadataController, lifecycle: BrokerLifecycle): void {

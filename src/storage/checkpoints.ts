@@ -36,6 +36,8 @@ export class Checkpoints {
   /** Appended to all logs since the last checkpoint. */
   #uncoveredBytes = 0
   #isStopped = false
+  /** The files may name a partition that is gone: no other may get its name before they are written. */
+  #areStale = false
 
   private constructor(
     env: Env,
@@ -94,9 +96,15 @@ export class Checkpoints {
     const wasKnown = this.#members.delete(name) || this.#loadedPoints.has(name)
     this.#loadedPoints.delete(name)
     this.#loadedStarts.delete(name)
-    if (!wasKnown) return
+    if (!wasKnown && !this.#areStale) return
+    this.#areStale = true
+    await this.#writeBoth()
+  }
+
+  async #writeBoth(): Promise<void> {
     await this.writeRecoveryPoints()
     await this.writeStartOffsets()
+    this.#areStale = false
   }
 
   changed(state: LogState): void {
@@ -144,8 +152,7 @@ export class Checkpoints {
       this.#noteIdle(state)
     })
     try {
-      await this.writeRecoveryPoints()
-      await this.writeStartOffsets()
+      await this.#writeBoth()
     } catch (error) {
       this.#env.log.warn('Checkpoints were not written; they will be later', { reason: (error as Error).message })
     }

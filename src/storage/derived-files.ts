@@ -1,4 +1,4 @@
-import { DiskError, type DiskFile } from '../env/disk.ts'
+import { DiskError, type DiskFile, isOutOfDescriptors } from '../env/disk.ts'
 import { EPOCH_CHECKPOINT, parseSegmentFileName, segmentFileName } from './file-names.ts'
 import { removeIfThere, replaceDerivedFile } from './files.ts'
 import {
@@ -107,7 +107,7 @@ async function syncOrFail(state: LogState, file: DiskFile): Promise<void> {
 
 async function syncDirectoryOrFail(state: LogState): Promise<void> {
   await state.context.env.disk.syncDirectory(state.directory).catch((error) => {
-    state.fail(error)
+    if (!isOutOfDescriptors(error)) state.fail(error)
     throw error
   })
 }

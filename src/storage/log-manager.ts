@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import { DiskError, type DiskLock } from '../env/disk.ts'
+import { DiskError, type DiskLock, isOutOfSpace } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import { type CleanerOwner, type CleanerStats, LogCleaner } from './cleaner/cleaner.ts'
@@ -309,15 +309,27 @@ export class LogManager {
       await this.#cleaner.forget(name)
       const directory = this.#directory(topicPartition)
       if ((await this.#env.disk.stat(directory)) === null) {
-        await this.#checkpoints.remove(name)
+        await this.#noteRemoval(name)
         return null
       }
       const target = `${this.#folder}/${nameFor(topicPartition, this.#env.randomBytes(16).toString('hex'))}`
       await this.#env.disk.rename(directory, target)
-      await this.#syncFolder.call()
-      await this.#checkpoints.remove(name)
+      await this.#noteRemoval(name)
       return target
     })
+  }
+
+  /**
+   * Makes a removal durable. Without room or descriptors it may come back with a power cut, as something that nobody
+   * knows; the name is not given to another log before this has been made up for.
+   */
+  async #noteRemoval(name: string): Promise<void> {
+    for (const note of [() => this.#syncFolder.call(), () => this.#checkpoints.remove(name)]) {
+      await note().catch((error: Error) => {
+        if (!isOutOfSpace(error)) throw error
+        this.#env.log.warn('A removal was not noted down; it will be later', { name, reason: error.message })
+      })
+    }
   }
 
   /**

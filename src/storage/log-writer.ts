@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import { DiskError, isOutOfSpace } from '../env/disk.ts'
+import { DiskError, isOutOfDescriptors, isOutOfSpace } from '../env/disk.ts'
 import { flushDerived } from './derived-files.ts'
 import type { LogState } from './log-state.ts'
 import type { FileLease } from './open-files.ts'
@@ -37,6 +37,8 @@ export class LogWriter {
   /** Set while a truncation rearranges the log: the loops stop after their present step. */
   #isPaused = false
   #isWaitingForSpace = false
+  /** A directory could not be opened to be synced. */
+  #isWaitingForDescriptors = false
   /** The log is being closed: nobody waits for room any more. */
   #isClosing = false
   /** A write that failed may have left part of its bytes: the file is cut back before the next one. */
@@ -68,7 +70,9 @@ export class LogWriter {
   /** Called by the space guard. */
   resume(): void {
     this.#isWaitingForSpace = false
+    this.#isWaitingForDescriptors = false
     this.kick()
+    this.#kickSync()
   }
 
   async #writeLoop(): Promise<void> {
@@ -173,7 +177,7 @@ export class LogWriter {
 
   get #wantsSync(): boolean {
     const { durableOffset, writtenOffset, config } = this.#state
-    if (durableOffset === writtenOffset) return false
+    if (durableOffset === writtenOffset || this.#isWaitingForDescriptors) return false
     return config.durabilityMode === 'fsync' || durableOffset < this.#syncWanted
   }
 
@@ -195,6 +199,11 @@ export class LogWriter {
       }
     } catch (error) {
       if (!(error instanceof DiskError)) throw error
+      if (isOutOfDescriptors(error)) {
+        state.isDirectoryDirty = true
+        this.#waitForDescriptors(error)
+        return
+      }
       state.fail(error)
       return
     }
@@ -203,6 +212,13 @@ export class LogWriter {
     state.context.changed(state)
     this.#resolveWaiters()
     this.#state.parts?.progressed()
+  }
+
+  /** No sync has failed: none was begun. */
+  #waitForDescriptors(error: DiskError): void {
+    this.#isWaitingForDescriptors = true
+    if (this.#isClosing) this.failed(error)
+    else this.#state.context.space.wait(this, error)
   }
 
   async #syncSegment(segment: Segment): Promise<void> {
@@ -247,7 +263,8 @@ export class LogWriter {
   /** As `flush`, for the last time: rejects when there is no room. */
   async flushToClose(): Promise<void> {
     this.#isClosing = true
-    if (this.#isWaitingForSpace) throw new Error(this.#state.context.space.reasonFor(this.reserveUse) ?? 'no room')
+    if (this.#isWaitingForSpace || this.#isWaitingForDescriptors)
+      throw new Error(this.#state.context.space.reasonFor(this.reserveUse) ?? 'no room')
     await this.flush()
   }
 

@@ -5,8 +5,12 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { root, temporaryDirectory } from '../support/files.ts'
 import { freePort } from '../support/ports.ts'
-import { type Outcome, run } from '../support/process.ts'
+import { type Outcome, run, until } from '../support/process.ts'
+import { readyTopic, retried } from '../support/retry.ts'
 import { Server } from '../support/server.ts'
+import { makeBatch } from '../support/wire-batch.ts'
+import { produce } from '../support/wire-calls.ts'
+import { Wire } from '../support/wire.ts'
 
 const directory = temporaryDirectory('refusals')
 /** A folder that a node has used and left cleanly. */
@@ -184,4 +188,42 @@ test('a configuration file of random bytes is refused in a bounded, printable wa
   assert.equal(code, USAGE)
   assert.ok(stderr.length < 20_000, `${stderr.length} characters`)
   assert.doesNotMatch(stderr, /[^\P{Cc}\n]/u)
+})
+
+test('a process that may open too few files is refused, and one with few serves what they allow', async (context) => {
+  const limited = (limit: number) => ['bash', '-c', `ulimit -n ${limit}; exec "$0" "$@"`]
+  const [shell = '', ...args] = limited(100)
+  const millrace = join(root, 'bin', 'millrace')
+  const { code, stderr } = await run(shell, [...args, millrace, 'start', '--data', copyOfUsed()])
+  assert.equal(code, USAGE)
+  assert.match(stderr, /may open 100 files \(ulimit -n\); a node needs at least 128/)
+
+  const server = await Server.start({ kind: 'millrace', directory, dataDirectory: copyOfUsed(), wrapper: limited(128) })
+  context.after(() => server.kill())
+  const wires: Wire[] = []
+  for (let n = 0; n < 100; n++) wires.push(await Wire.connect(server.address))
+  await until('some are refused', () => (wires.some(({ closed }) => closed) ? true : null), { timeoutMs: 5000 })
+  assert.match(server.process.output(), /max\.connections is 48/)
+  for (const wire of wires) wire.close()
+  // Many partitions at once want more files than there are: some wait, none fails.
+  await readyTopic(server.address, 'wide', 100)
+  const produced = Array.from({ length: 100 }, (_, partition) =>
+    retried(server.address, (wire) =>
+      produce(wire, { topic: 'wide', partition, batch: makeBatch([{ value: Buffer.from('x') }]) }),
+    ),
+  )
+  for (const { errorCode } of await Promise.all(produced))
+    assert.ok(errorCode === 0 || errorCode === 56, `${errorCode}`)
+  const again = Array.from({ length: 100 }, (_, partition) =>
+    until(
+      `partition ${partition} takes a record`,
+      () =>
+        retried(server.address, async (wire) => {
+          const batch = makeBatch([{ value: Buffer.from('y') }])
+          return (await produce(wire, { topic: 'wide', partition, batch })).errorCode === 0 || null
+        }),
+      { timeoutMs: 30_000, everyMs: 500 },
+    ),
+  )
+  await Promise.all(again)
 })

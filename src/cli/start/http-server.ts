@@ -25,7 +25,7 @@ export async function serveHttp(address: Address, source: HttpSource): Promise<H
     // A scrape takes milliseconds; whoever is slower than this only holds a descriptor.
     server.requestTimeout = 10_000
     server.headersTimeout = 10_000
-    server.maxConnections = 256
+    server.maxConnections = 64
   })
 }
 

@@ -3,10 +3,12 @@ import path from 'node:path'
 import { AssertionError } from '../../base/assert.ts'
 import { DiskError } from '../../env/disk.ts'
 import { type Address, NetError } from '../../env/net.ts'
+import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
 import type { LogLevel } from '../../env-node/logger.ts'
 import { nodeEnv } from '../../env-node/node-env.ts'
 import { type NodeConfig, nodeConfig } from '../../server/config/node-config.ts'
 import { resolveSettings } from '../../server/config/settings.ts'
+import { DESCRIPTORS_MIN } from '../../server/descriptors.ts'
 import { Node, StartStoppedError } from '../../server/node.ts'
 import { MetadataUnreadableError } from '../../quorum/snapshots.ts'
 import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
@@ -20,7 +22,7 @@ import type { HttpServer } from './http-server.ts'
 import { readSettings } from './read-settings.ts'
 
 /** A stop that takes longer than this is cut off: what was acknowledged is safe, only the next start takes longer. */
-const STOP_DEADLINE_MS = 10_000
+const STOP_DEADLINE_MS = 30_000
 
 /** Runs a node until it is told to stop. Resolves after a clean stop; throws `CommandError` when it cannot start. */
 export async function start(flags: StartFlags): Promise<void> {
@@ -34,7 +36,13 @@ export async function start(flags: StartFlags): Promise<void> {
   for (const note of notes) env.log.warn(note)
   process.on('uncaughtException', die)
   process.on('unhandledRejection', die)
+  const limit = descriptorLimit()
+  if (limit !== null && limit < DESCRIPTORS_MIN) {
+    const message = `this process may open ${limit} files (ulimit -n); a node needs at least ${DESCRIPTORS_MIN}`
+    throw new CommandError(ExitCode.usage, message)
+  }
   const node = new Node(env, config, {
+    descriptorLimit: limit,
     version: VERSION,
     hostName: os.hostname(),
     onBug: die,

@@ -44,7 +44,7 @@ export class TreeDisk implements Disk {
 
   open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile> {
     return this.#do('open', path, () => {
-      if (this.openFiles >= this.worker.openFilesMax) throw failure('EMFILE', path)
+      this.#checkDescriptors(path)
       return new TreeFile(this, this.tree.open(path, mode), path, mode !== 'read')
     })
   }
@@ -54,7 +54,15 @@ export class TreeDisk implements Disk {
   }
 
   list(path: string): Promise<string[]> {
-    return this.#do('stat', path, () => this.tree.list(path))
+    return this.#do('stat', path, () => {
+      this.#checkDescriptors(path)
+      return this.tree.list(path)
+    })
+  }
+
+  /** Whatever opens something needs one, if only for a moment. */
+  #checkDescriptors(path: string): void {
+    if (this.openFiles >= this.worker.openFilesMax) throw failure('EMFILE', path)
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -75,7 +83,10 @@ export class TreeDisk implements Disk {
 
   syncDirectory(path: string): Promise<void> {
     const upTo = this.tree.sequence
-    return this.#do('syncDirectory', path, () => this.tree.syncDirectory(this.tree.directory(path), upTo))
+    return this.#do('syncDirectory', path, () => {
+      this.#checkDescriptors(path)
+      this.tree.syncDirectory(this.tree.directory(path), upTo)
+    })
   }
 
   async readFile(path: string, maxBytes = READ_FILE_BYTES_MAX): Promise<Buffer> {
