@@ -25,6 +25,9 @@ export async function serveHttp(address: Address, source: HttpSource): Promise<H
     // A scrape takes milliseconds; whoever is slower than this only holds a descriptor.
     server.requestTimeout = 10_000
     server.headersTimeout = 10_000
+    // And whoever asks without reading the answers only holds memory.
+    server.setTimeout(10_000)
+    server.maxRequestsPerSocket = 100
     server.maxConnections = 64
   })
 }
