@@ -113,7 +113,13 @@ export class Background {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (!this.hasEnded) process.kill(this.pid, signal)
+    if (this.hasEnded) return
+    try {
+      process.kill(this.pid, signal)
+    } catch (error) {
+      // It has ended already, and the event that says so is still on its way to us.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
   }
 
   /** `kill -9`, and waits until it is gone. */
