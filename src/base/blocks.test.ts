@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AssertionError } from './assert.ts'
-import { dropFreeBlocks, freeBlockBytes, holdBlock, letGoBlock, poisonFreeBlocks, takeBlock } from './blocks.ts'
+import {
+  dropFreeBlocks,
+  freeBlockBytes,
+  holdBlock,
+  letGoBlock,
+  poisonFreeBlocks,
+  takeBlock,
+  trimFreeBlocks,
+} from './blocks.ts'
 
 poisonFreeBlocks()
 
@@ -38,8 +46,34 @@ test('free memory is bounded, and can be given back', () => {
   dropFreeBlocks()
   const many = Array.from({ length: 100 }, () => takeBlock(1024 ** 2))
   for (const block of many) letGoBlock(block)
-  assert.equal(freeBlockBytes(), 16 * 1024 ** 2)
+  assert.equal(freeBlockBytes(), 32 * 1024 ** 2)
   dropFreeBlocks()
+  assert.equal(freeBlockBytes(), 0)
+})
+
+test('sizes that nobody asks for any more make room for those that are wanted now', () => {
+  dropFreeBlocks()
+  const many = Array.from({ length: 100 }, () => takeBlock(1024 ** 2))
+  for (const block of many) letGoBlock(block)
+  const wanted = Array.from({ length: 10 }, () => takeBlock(3 * 1024 ** 2))
+  for (const block of wanted) letGoBlock(block)
+  const again = Array.from({ length: 10 }, () => takeBlock(3 * 1024 ** 2))
+  assert.deepEqual(new Set(again.map(({ buffer }) => buffer)), new Set(wanted.map(({ buffer }) => buffer)))
+  for (const block of again) letGoBlock(block)
+})
+
+test('a trim gives back what was free all the time, and no more', () => {
+  dropFreeBlocks()
+  const many = Array.from({ length: 10 }, () => takeBlock(1024 ** 2))
+  for (const block of many) letGoBlock(block)
+  trimFreeBlocks()
+  assert.equal(freeBlockBytes(), 10 * 1024 ** 2)
+  const [one, two] = [takeBlock(1024 ** 2), takeBlock(1024 ** 2)]
+  letGoBlock(one)
+  letGoBlock(two)
+  trimFreeBlocks()
+  assert.equal(freeBlockBytes(), 2 * 1024 ** 2)
+  trimFreeBlocks()
   assert.equal(freeBlockBytes(), 0)
 })
 

@@ -19,27 +19,31 @@ interface Block {
 
 /** Outside of these sizes blocks are ordinary buffers: too small to matter, or too large to be kept. */
 const BLOCK_BYTES_MIN = 4 * 1024
-const BLOCK_BYTES_MAX = 2 * 1024 ** 2
+const BLOCK_BYTES_MAX = 8 * 1024 ** 2
 /** Free blocks are kept up to this, all nodes of the process together. */
-const FREE_BYTES_MAX = 16 * 1024 ** 2
+const FREE_BYTES_MAX = 32 * 1024 ** 2
 const POISON = 0xdb
 
 const blocks = new WeakMap<ArrayBufferLike, Block>()
-/** By size; used last, given first: its pages are in the caches. */
+/** By size, the size used least recently first. Of one size the block used last is given first: it is in the caches. */
 const free = new Map<number, Block[]>()
 let freeBytes = 0
+/** The least of `freeBytes` since the last trim: so much was not needed meanwhile. */
+let spareBytes = 0
 let isPoisoning = false
+let latest: Block[] | null = null
 
 /** A buffer of exactly `bytes`, with arbitrary content. The caller holds it. */
 export function takeBlock(bytes: number): Buffer {
   if (bytes < BLOCK_BYTES_MIN || bytes > BLOCK_BYTES_MAX) return Buffer.allocUnsafeSlow(bytes)
   const size = sizeFor(bytes)
-  let block = free.get(size)?.pop()
+  let block = ofSize(size).pop()
   if (block === undefined) {
     block = { memory: Buffer.allocUnsafeSlow(size), holders: 0 }
     blocks.set(block.memory.buffer, block)
   } else {
     freeBytes -= size
+    spareBytes = Math.min(spareBytes, freeBytes)
   }
   assert(block.holders === 0, `a free block has ${block.holders} holders`)
   block.holders = 1
@@ -71,10 +75,15 @@ export function freeBlockBytes(): number {
   return freeBytes
 }
 
-/** Gives free memory back: nothing is under way, or has been for a while. */
+/** Gives back what has been free all the time since the last call. */
+export function trimFreeBlocks(): void {
+  dropDownTo(freeBytes - spareBytes)
+  spareBytes = freeBytes
+}
+
+/** Gives back all that is free. */
 export function dropFreeBlocks(): void {
-  free.clear()
-  freeBytes = 0
+  dropDownTo(0)
 }
 
 /** For tests and the simulator: a block that is let go changes its content at once. */
@@ -85,11 +94,33 @@ export function poisonFreeBlocks(): void {
 function keep(block: Block): void {
   const { memory } = block
   if (isPoisoning) memory.fill(POISON)
-  if (freeBytes + memory.length > FREE_BYTES_MAX) return
+  // Rather the sizes that nobody asks for any more than this one: what is wanted changes with the clients.
+  dropDownTo(FREE_BYTES_MAX - memory.length)
+  ofSize(memory.length).push(block)
   freeBytes += memory.length
-  const same = free.get(memory.length)
-  if (same === undefined) free.set(memory.length, [block])
-  else same.push(block)
+}
+
+/** The free blocks of one size, which is now the one used most recently. */
+function ofSize(size: number): Block[] {
+  const same = free.get(size)
+  if (same !== undefined && same === latest) return same
+  latest = same ?? []
+  free.delete(size)
+  free.set(size, latest)
+  return latest
+}
+
+function dropDownTo(bytes: number): void {
+  for (const [size, same] of free) {
+    while (freeBytes > bytes && same.length > 0) {
+      same.pop()
+      freeBytes -= size
+    }
+    if (freeBytes <= bytes) break
+    free.delete(size)
+    if (same === latest) latest = null
+  }
+  spareBytes = Math.min(spareBytes, freeBytes)
 }
 
 /** Four sizes between one power of two and the next: at most a fifth of a block is not used. */

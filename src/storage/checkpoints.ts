@@ -1,3 +1,4 @@
+import { dropFreeBlocks } from '../base/blocks.ts'
 import type { Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import type { TopicPartition } from '../model/ids.ts'
@@ -170,6 +171,7 @@ export class Checkpoints {
       takeSnapshot(state)
       void flushDerived(state)
       state.context.tails.trim(state.tail, 0)
+      if (this.#changed.size === 0) dropFreeBlocks()
       state.context.files.drop(state.path(state.active, 'log'))
     }
   }

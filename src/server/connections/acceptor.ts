@@ -1,3 +1,4 @@
+import { trimFreeBlocks } from '../../base/blocks.ts'
 import type { Env } from '../../env/env.ts'
 import type { Timer } from '../../env/clock.ts'
 import type { Address, Connection, Listener } from '../../env/net.ts'
@@ -159,6 +160,7 @@ export class Acceptor implements ConnectionHost {
 
   #closeOverdue(): void {
     this.#sweep = null
+    trimFreeBlocks()
     const nowMs = this.monotonicMs()
     for (const connection of [...this.#connections]) {
       const reason = connection.overdue(nowMs)
