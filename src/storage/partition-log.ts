@@ -264,7 +264,8 @@ export class PartitionLog {
       state.isUntouched = true
       state.truncations++
       try {
-        await state.context.uncleanFrom(state, offset)
+        // The batch that holds the offset goes as a whole.
+        await state.context.uncleanFrom(state, state.segments[state.segmentIndexOf(offset)]?.baseOffset ?? 0)
         await action()
       } catch (error) {
         const isUntouched = state.isUntouched && isOutOfSpace(error)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Random } from '../../base/random.ts'
+import { crc32c } from '../../base/crc32c.ts'
 import { sleep } from '../../env/clock.ts'
 import { batchesOf } from '../../protocol/batch/records.ts'
 import { baseOffset, lastOffset, recordCount, verifyCrc } from '../../protocol/batch/header.ts'
@@ -10,8 +11,10 @@ import { CompactionModel, readAll } from '../../testing/compaction-model.ts'
 import { TEST_TOPIC_ID } from '../../testing/log-model.ts'
 import { defaultLogConfig, type LogConfig } from '../config.ts'
 import { OffsetOutOfRangeError } from '../errors.ts'
+import { replaceFile } from '../files.ts'
 import { LogManager } from '../log-manager.ts'
 import type { PartitionLog } from '../partition-log.ts'
+import { decodeSnapshot } from '../producer-snapshot.ts'
 import type { CleanerLimits } from './cleaner.ts'
 import { MAP_BYTES_MIN } from './offset-map.ts'
 
@@ -302,11 +305,11 @@ async function untilSwap(
   { partial }: { partial: boolean },
 ): Promise<{ opened: Opened; process: Process; model: CompactionModel }> {
   const process = machine.boot()
-  const config = { ...defaultLogConfig, cleanupPolicy: ['compact' as const], segmentBytes: partial ? 100_000 : 2500 }
+  const config = { ...defaultLogConfig, cleanupPolicy: ['compact' as const], segmentBytes: partial ? 200_000 : 2500 }
   const limits = partial ? { mapBytesMax: MAP_BYTES_MIN } : {}
   const opened = await open(process, { ...config, minCleanableDirtyRatio: 0, deleteRetentionMs: 0 }, limits)
   const model = new CompactionModel(sim.streams.workload, partial ? { keys: 3000 } : {})
-  for (let i = 0; i < (partial ? 700 : 60); i++) model.append(opened.log, machine.wallMs())
+  while (opened.log.segmentCount < (partial ? 2 : 6)) model.append(opened.log, machine.wallMs())
   model.endAll(opened.log, machine.wallMs())
   await opened.log.flush()
   while (!isSwapping(machine)) await sim.runFor(0.05)
@@ -326,9 +329,9 @@ for (const partial of [false, true]) {
       await untilSwap(sim, machine, { partial })
       for (; isSwapping(machine); steps++) await sim.runFor(0.2)
     })
-    assert.ok(steps > 10, `${steps} steps`)
+    assert.ok(steps > 5, `${steps} steps`)
     let finished = 0
-    for (let step = 0; step <= steps; step++) {
+    for (let step = 0; step <= steps; step += partial ? 3 : 1) {
       for (const end of ['kill', 'any', 'all', 'none'] as const) {
         await simulate({ seed: 3 }, async (sim) => {
           const machine = sim.addMachine('node')
@@ -340,6 +343,7 @@ for (const partial of [false, true]) {
           else machine.losePower(end)
           if (isSwapping(machine)) finished++
           await crashWhileStarting(sim, machine, step)
+          if (partial) await makeSnapshotsKafkas(machine)
           const again = await open(machine.boot(), { ...defaultLogConfig, cleanupPolicy: [] })
           assert.equal(again.log.endOffset, model.endOffset)
           assert.equal(isSwapping(machine), false)
@@ -348,8 +352,31 @@ for (const partial of [false, true]) {
         })
       }
     }
-    assert.ok(finished > steps, `${finished} of ${steps * 4} starts had a swap to finish`)
+    assert.ok(finished > steps / 2, `${finished} starts had a swap to finish`)
   })
+}
+
+/** Kafka's snapshots do not say how many aborted transactions a segment names: nothing but the list itself does. */
+async function makeSnapshotsKafkas(machine: Machine): Promise<void> {
+  const process = machine.boot()
+  const { disk } = process.env
+  for (const name of machine.tree.list(directory).filter((each) => each.endsWith('.snapshot'))) {
+    const content = await disk.readFile(`${directory}/${name}`)
+    // Torn by the power cut.
+    if (!isSnapshot(content)) continue
+    const kafkas = content.subarray(0, 10 + content.readInt32BE(6) * 46)
+    kafkas.writeUInt32BE(crc32c(kafkas.subarray(6)), 2)
+    await replaceFile(disk, `${directory}/${name}`, [kafkas])
+  }
+  machine.kill(process)
+}
+
+function isSnapshot(content: Buffer): boolean {
+  try {
+    return decodeSnapshot(content).note !== null
+  } catch {
+    return false
+  }
 }
 
 /** The start that would finish the swap dies too, a little later each time. */
@@ -361,3 +388,31 @@ async function crashWhileStarting(sim: Sim, machine: Machine, step: number): Pro
     machine.losePower('any')
   }
 }
+
+test('a snapshot from the middle of a segment is not used once that segment was compacted', async () => {
+  await simulate({ seed: 4 }, async (sim) => {
+    const machine = sim.addMachine('node')
+    const config = {
+      ...defaultLogConfig,
+      cleanupPolicy: ['compact' as const],
+      segmentBytes: 6000,
+      minCleanableDirtyRatio: 0,
+    }
+    const first = await open(machine.boot(), config)
+    const model = new CompactionModel(sim.streams.workload, { keys: 30 })
+    await fill(sim, first, model, machine, 6)
+    await first.manager.close()
+    const process = machine.boot()
+    const second = await open(process, config)
+    while (second.log.segmentCount < 2) model.append(second.log, machine.wallMs())
+    model.endAll(second.log, machine.wallMs())
+    await second.log.flush()
+    await sim.runFor(2000)
+    assert.equal(second.manager.cleanerStats.rounds, 1)
+    machine.kill(process)
+    destroyNewestSnapshots(machine, 1)
+    const third = await open(machine.boot(), config)
+    await check(third.log, model, machine)
+    model.compareProducers(third.log)
+  })
+})

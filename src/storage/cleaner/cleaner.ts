@@ -125,7 +125,9 @@ export class LogCleaner {
 
   /** A segment of the log was closed, or its config has changed. */
   mayCompact(state: LogState): void {
-    if (!state.config.cleanupPolicy.includes('compact') || this.#uncleanable.has(nameOf(state))) return
+    // Most logs of a node have only an active segment.
+    if (state.segments.length < 2 || !state.config.cleanupPolicy.includes('compact')) return
+    if (this.#uncleanable.has(nameOf(state))) return
     this.#candidates.add(state)
     this.#schedule()
   }
