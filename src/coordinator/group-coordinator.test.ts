@@ -291,3 +291,33 @@ test('committed offsets outlive their coordinator', async () => {
 function bind(scene: Scene): { coordinator: GroupCoordinator; ask: Scene['ask'] } {
   return { coordinator: scene.coordinator, ask: scene.ask.bind(scene) }
 }
+
+test('members that spoke while the node stood still keep their sessions', async () => {
+  const scene = await new Scene(1).start()
+  const { coordinator, world } = scene
+  const protocols = [{ name: 'range', metadata: Buffer.from('m') }]
+  const joined = await scene.ask(
+    JoinGroup,
+    2,
+    { groupId: 'g', sessionTimeoutMs: 10_000, memberId: '', protocolType: 'consumer', protocols },
+    (request, caller) => coordinator.joinGroup(request, caller),
+  )
+  const { memberId } = joined
+  const caller = { apiVersion: 2, clientId: 'test', clientHost: '/127.0.0.1' }
+  const body = { groupId: 'g', generationId: 1, memberId, groupInstanceId: null }
+  const sync = { ...body, protocolType: null, protocolName: null, assignments: [] }
+  await Promise.all([coordinator.syncGroup(sync, caller), world.settle()])
+  for (let stop = 0; stop < 3; stop++) {
+    await world.advance(3000)
+    world.standStill(60_000)
+    // What is late rings first; only then the requests are read that wait in the kernel.
+    await world.settle()
+    const [beaten] = await Promise.all([coordinator.heartbeat(body, caller), world.settle()])
+    assert.equal(beaten.errorCode, ErrorCode.NONE)
+  }
+  // One that says nothing afterwards is gone, as ever.
+  world.standStill(60_000)
+  await world.advance(2000)
+  const [late] = await Promise.all([coordinator.heartbeat(body, caller), world.settle()])
+  assert.equal(late.errorCode, ErrorCode.UNKNOWN_MEMBER_ID)
+})

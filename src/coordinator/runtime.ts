@@ -31,6 +31,11 @@ export const DEFAULT_RUNTIME_LIMITS: RuntimeLimits = {
   loadChunkBytes: 256 * 1024,
 }
 
+/** An alarm that is later than this tells of a standstill. */
+const STANDSTILL_MS = 500
+/** After one, requests are read for so long before deadlines count again. */
+const CATCH_UP_MS = 1000
+
 /**
  * The shards of one coordinator on this node: one for each partition of its topic that this node leads. Requests are
  * collected for one turn of the event loop; then every shard with work takes its turn, and what a turn writes is one
@@ -44,7 +49,8 @@ export class CoordinatorRuntime<Rec, Request, Response> {
   /** Drivers that take part in the next turn. */
   readonly #ready = new Set<ShardDriver<Rec, Request, Response>>()
   #turn: Timer | null = null
-  #alarm: { readonly atMs: number; readonly timer: Timer } | null = null
+  /** `atMs` is the deadline it was set for, `dueMs` when it can ring at the earliest. */
+  #alarm: { readonly atMs: number; readonly dueMs: number; readonly timer: Timer } | null = null
   #isClosed = false
 
   constructor(env: Env, kind: ShardKind<Rec, Request, Response>, limits: RuntimeLimits = DEFAULT_RUNTIME_LIMITS) {
@@ -128,13 +134,22 @@ export class CoordinatorRuntime<Rec, Request, Response> {
     this.#alarm?.timer.cancel()
     this.#alarm = null
     if (!isNeeded) return
-    const delayMs = Math.max(atMs - this.#env.clock.monotonicMs(), 0)
-    this.#alarm = { atMs, timer: this.#env.timers.after(delayMs, () => this.#onAlarm()) }
+    const nowMs = this.#env.clock.monotonicMs()
+    const delayMs = Math.max(atMs - nowMs, 0)
+    this.#alarm = { atMs, dueMs: nowMs + delayMs, timer: this.#env.timers.after(delayMs, () => this.#onAlarm()) }
   }
 
   #onAlarm(): void {
-    this.#alarm = null
     const nowMs = this.#env.clock.monotonicMs()
+    const lateMs = nowMs - (this.#alarm?.dueMs ?? nowMs)
+    if (lateMs > STANDSTILL_MS) {
+      // This process stood still (it was stopped, swapped out, its machine moved). What members said meanwhile is still
+      // on its way out of the kernel, and must count before their sessions end.
+      const dueMs = nowMs + CATCH_UP_MS
+      this.#alarm = { atMs: dueMs, dueMs, timer: this.#env.timers.after(CATCH_UP_MS, () => this.#onAlarm()) }
+      return
+    }
+    this.#alarm = null
     for (const driver of this.#drivers.values()) if (driver.nextDeadlineMs() <= nowMs) this.#wake(driver)
     this.#setAlarm()
   }

@@ -157,7 +157,7 @@ export class ShardDriver<Rec, Request, Response> {
     return Math.min(tickMs, oldest?.deadlineMs ?? Number.POSITIVE_INFINITY)
   }
 
-  /** Deals with deadlines that have passed and with all that came since the last turn. */
+  /** Deals with all that came since the last turn, and with deadlines that have passed. */
   turn(): void {
     const { shard } = this
     if (shard === null) return
@@ -168,14 +168,15 @@ export class ShardDriver<Rec, Request, Response> {
     const held: HeldReply<Response>[] = []
     // A failed append ends the turn: everybody has been answered, and the shard is gone.
     const isOver = () => this.shard !== shard
+    for (const { request, ticket } of queue) {
+      if (isOver()) return
+      this.#take(shard, shard.handle(request, ticket, moment), held)
+    }
+    // After the requests: whoever has spoken before we looked at the clock is not late, however late we look.
     for (let ticks = 0; ticks < TICKS_PER_TURN && !isOver(); ticks++) {
       const deadlineMs = shard.nextDeadlineMs()
       if (deadlineMs === null || deadlineMs > moment.nowMs) break
       this.#take(shard, shard.tick(moment), held)
-    }
-    for (const { request, ticket } of queue) {
-      if (isOver()) return
-      this.#take(shard, shard.handle(request, ticket, moment), held)
     }
     if (!isOver()) this.#append()
     if (!isOver()) this.#hold(held)

@@ -66,6 +66,11 @@ export class ManualEnv {
     this.#nowMs = endMs
   }
 
+  /** The process stands still for `ms`: nothing runs, and what became due is late. */
+  standStill(ms: number): void {
+    this.#nowMs += ms
+  }
+
   /** Lets everything happen that needs no time. */
   settle(): Promise<void> {
     return this.advance(0)
