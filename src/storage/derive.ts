@@ -1,12 +1,12 @@
 import { MalformedError } from '../base/bytes.ts'
-import { baseOffset as baseOffsetOf, batchBytes, partitionLeaderEpoch } from '../protocol/batch/header.ts'
+import { baseOffset as baseOffsetOf, batchBytes } from '../protocol/batch/header.ts'
 import { CorruptLogError } from './errors.ts'
 import { EPOCH_CHECKPOINT, parseSegmentFileName, segmentFileName } from './file-names.ts'
 import { readFileIfThere, removeIfThere } from './files.ts'
-import { decodeEpochs, LeaderEpochs } from './leader-epochs.ts'
+import { decodeEpochs, epochDamage, LeaderEpochs } from './leader-epochs.ts'
 import type { LogState } from './log-state.ts'
 import { decodeSnapshot, type LogNote, type Snapshot } from './producer-snapshot.ts'
-import { scanBatches } from './scan.ts'
+import { type Doubt, scanBatches } from './scan.ts'
 import type { Segment } from './segment.ts'
 import { takeIn } from './take-in.ts'
 import { type AbortedTransaction, decodeAborted, TXN_INDEX_ENTRY_BYTES } from './txn-index.ts'
@@ -24,22 +24,27 @@ export async function deriveAgain(state: LogState, startOffset: number): Promise
   settleEnds(state, startOffset)
 }
 
+/** Returns the doubt about the last batch that was replayed. */
 export async function derive(
   state: LogState,
   snapshots: readonly number[],
   { end, mustVerify }: { end: number | null; mustVerify: boolean },
-): Promise<void> {
+): Promise<Doubt | null> {
   const start = await chooseStart(state, snapshots, end)
-  if (!(await replay(state, start, mustVerify))) {
+  let replayed = await replay(state, start, mustVerify)
+  if (replayed.disagreement !== null) {
     // The epochs adopted are not those of this log's batches: of another partition, or of another life.
     state.epochs.clear()
     state.producers.clear()
-    await replay(state, WHOLE_LOG, mustVerify)
+    replayed = await replay(state, WHOLE_LOG, mustVerify)
+    // From the batches alone: one of them has an epoch that is not its own.
+    if (replayed.disagreement !== null) throw replayed.disagreement
   }
   await removeSnapshots(
     state,
     snapshots.filter((offset) => offset > state.endOffset),
   )
+  return replayed.doubt
 }
 
 /** The note is of this partition of this topic, and not of another that was put here. */
@@ -157,10 +162,18 @@ async function adoptEpochFile(state: LogState): Promise<boolean> {
   }
 }
 
-/** Walks over all batches behind the start and takes them into what is derived. False when the epochs do not agree. */
-async function replay(state: LogState, start: ReplayStart, mustVerify: boolean): Promise<boolean> {
+interface Replayed {
+  readonly nextOffset: number
+  /** Where the epochs and a batch do not agree. */
+  readonly disagreement: CorruptLogError | null
+  readonly doubt: Doubt | null
+}
+
+/** Walks over all batches behind the start and takes them into what is derived. */
+async function replay(state: LogState, start: ReplayStart, mustVerify: boolean): Promise<Replayed> {
   let nextOffset = start.offset
-  let isAgreed = true
+  let disagreement: CorruptLogError | null = null
+  let doubt: Doubt | null = null
   for (let i = start.segmentIndex; i < state.segments.length; i++) {
     const segment = state.segments[i] as Segment
     const position = i === start.segmentIndex ? start.position : 0
@@ -168,10 +181,11 @@ async function replay(state: LogState, start: ReplayStart, mustVerify: boolean):
     const from = { position, nextOffset: Math.max(nextOffset, segment.baseOffset), knownBefore: start.offset }
     const end = await replaySegment(state, segment, from, mustVerify)
     nextOffset = end.nextOffset
-    isAgreed &&= end.isAgreed
+    disagreement ??= end.disagreement
+    doubt = end.doubt
   }
   state.endOffset = Math.max(nextOffset, state.active.baseOffset)
-  return isAgreed
+  return { nextOffset, disagreement, doubt }
 }
 
 /** The segment is walked over from its first batch: what it adds is known afterwards. */
@@ -186,9 +200,9 @@ async function replaySegment(
   segment: Segment,
   { position, nextOffset, knownBefore }: { position: number; nextOffset: number; knownBefore: number },
   mustVerify: boolean,
-): Promise<{ nextOffset: number; isAgreed: boolean }> {
-  let isAgreed = true
-  if (position === segment.writtenBytes) return { nextOffset, isAgreed }
+): Promise<Replayed> {
+  let disagreement: CorruptLogError | null = null
+  if (position === segment.writtenBytes) return { nextOffset, disagreement, doubt: null }
   const path = state.path(segment, 'log')
   const isActive = segment === state.active
   const nowMs = state.context.env.clock.wallMs()
@@ -205,12 +219,12 @@ async function replaySegment(
         const first = baseOffsetOf(buffer, at)
         if (first < knownBefore) return
         takeIn(state, segment, buffer, at, nowMs)
-        const epoch = partitionLeaderEpoch(buffer, at)
-        if (epoch >= 0 && state.epochs.epochAt(first) !== epoch) isAgreed = false
+        const wrongEpoch = epochDamage(state.epochs, buffer, at)
+        if (wrongEpoch !== null) disagreement ??= new CorruptLogError(path, batchPosition, wrongEpoch)
       },
     })
     if (end.damage !== null) throw new CorruptLogError(path, end.position, end.damage)
-    return { nextOffset: end.nextOffset, isAgreed }
+    return { nextOffset: end.nextOffset, disagreement, doubt: end.doubt }
   } catch (error) {
     if (error instanceof MalformedError) throw new CorruptLogError(path, position, error.message)
     throw error

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts'
 import { MalformedError } from '../base/bytes.ts'
+import { baseOffset, lastOffset, partitionLeaderEpoch } from '../protocol/batch/header.ts'
 import { decodeCheckpoint, encodeCheckpoint, parseWhole } from './checkpoint-text.ts'
 
 export interface EpochEntry {
@@ -99,6 +100,19 @@ export class LeaderEpochs {
   encode(): Buffer {
     return encodeCheckpoint(this.#entries.map(({ epoch, startOffset }) => `${epoch} ${startOffset}`))
   }
+}
+
+/**
+ * What is wrong with the leader epoch of the batch at `at`, or null. Its checksum does not cover it either. A batch that
+ * Kafka took over from before there were epochs has none; nor is any known of what lies before the log's start.
+ */
+export function epochDamage(epochs: LeaderEpochs, buffer: Buffer, at: number): string | null {
+  const epoch = partitionLeaderEpoch(buffer, at)
+  if (epoch === UNDEFINED_EPOCH) return null
+  // Of the last record: the log may start within the batch, and the epoch then begins there.
+  const known = epochs.epochAt(lastOffset(buffer, at))
+  if (epoch === known || (known === UNDEFINED_EPOCH && epoch >= 0)) return null
+  return `a batch of leader epoch ${epoch} at offset ${baseOffset(buffer, at)}, where epoch ${known} wrote`
 }
 
 /** Reads `leader-epoch-checkpoint`. Throws `MalformedError`, also for entries that do not grow. */

@@ -7,12 +7,14 @@ import {
   lastOffset as lastOffsetOf,
   lastOffsetDelta,
   NO_TIMESTAMP,
+  partitionLeaderEpoch,
   stampBatch,
   stampMaxTimestamp,
   verifyCrc,
 } from '../protocol/batch/header.ts'
 import { flushDerived, takeSnapshot } from './derived-files.ts'
 import { LogNotWritableError } from './errors.ts'
+import { UNDEFINED_EPOCH } from './leader-epochs.ts'
 import type { LogState } from './log-state.ts'
 import type { Segment } from './segment.ts'
 import { takeIn } from './take-in.ts'
@@ -55,6 +57,7 @@ export class LogAppender {
   appendAsFollower(batches: Buffer): void {
     this.#checkWritable()
     this.#checkBatches(batches)
+    this.#forgetUnwrittenEpochs(batches)
     const wallMs = this.#state.context.env.clock.wallMs()
     let row: { start: number; baseOffset: number; segment: Segment; position: number } | null = null
     for (let at = 0; at < batches.length; ) {
@@ -81,16 +84,32 @@ export class LogAppender {
 
   #checkBatches(batches: Buffer): void {
     let nextOffset = this.#state.endOffset
+    let leaderEpoch = this.#state.epochs.epochAt(nextOffset - 1)
     for (let at = 0; at < batches.length; ) {
       const bytes = checkBatchBounds(batches, at, batches.length)
       const [first, last] = [baseOffsetOf(batches, at), lastOffsetOf(batches, at)]
       if (first < nextOffset || last < first) {
         throw new MalformedError(`batch [${first}, ${last}] where ${nextOffset} was expected`)
       }
+      const epoch = partitionLeaderEpoch(batches, at)
+      if (epoch < leaderEpoch && epoch !== UNDEFINED_EPOCH) {
+        throw new MalformedError(`batch at offset ${first} of leader epoch ${epoch}, behind one of ${leaderEpoch}`)
+      }
+      leaderEpoch = Math.max(leaderEpoch, epoch)
       if (!verifyCrc(batches, at)) throw new MalformedError(`batch at offset ${first} with a wrong CRC`)
       nextOffset = last + 1
       at += bytes
     }
+  }
+
+  /** Epochs that this log was given, in which nothing was written, and which the leader it follows now does not know. */
+  #forgetUnwrittenEpochs(batches: Buffer): void {
+    const { epochs, endOffset } = this.#state
+    if (batches.length === 0) return
+    const epoch = partitionLeaderEpoch(batches, 0)
+    if (epoch === UNDEFINED_EPOCH || epoch >= epochs.latest) return
+    epochs.truncateFromEnd(endOffset)
+    this.#state.areEpochsDirty = true
   }
 
   /** The active segment, or a new one when the batch must begin one. */

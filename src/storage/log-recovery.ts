@@ -5,7 +5,7 @@ import { beginAt, derive, fits, readSnapshot, removeSnapshots, settleEnds } from
 import { CorruptLogError } from './errors.ts'
 import { removeIfThere } from './files.ts'
 import type { LogState } from './log-state.ts'
-import { hasBatchBehind, scanBatches } from './scan.ts'
+import { type Doubt, hasBatchBehind, scanBatches } from './scan.ts'
 import type { Segment } from './segment.ts'
 import { startPositionFor } from './segment-index.ts'
 import { loadSegments } from './segment-loading.ts'
@@ -37,7 +37,8 @@ export async function recoverLog(state: LogState, input: RecoveryInput): Promise
   }
   const isTrusted = input.isClean || (await isAsCheckpointed(state, snapshots, input))
   const end = isTrusted ? null : await findEnd(state, input)
-  await derive(state, snapshots, { end, mustVerify: input.isClean })
+  const doubt = await derive(state, snapshots, { end, mustVerify: input.isClean })
+  if (isTrusted) settleDoubt(state, input, doubt)
   if (state.endOffset < input.recoveryPoint) throw endsEarly(state, state.endOffset, input.recoveryPoint)
   if (state.endOffset < input.startOffset) await beginAnewAt(state, input.startOffset)
   else settleEnds(state, Math.max(input.startOffset, state.segments[0]?.baseOffset ?? 0))
@@ -51,6 +52,19 @@ async function beginAnewAt(state: LogState, startOffset: number): Promise<void> 
   beginAt(state, startOffset)
   await removeSegments(state, gone, { delayMs: 0, newestFirst: true })
   await state.context.env.disk.syncDirectory(state.directory)
+}
+
+/**
+ * The last batch of the log follows a gap, and nothing behind it can confirm or contradict its place. Where the log was
+ * durable up to just there it is right. Otherwise only a compacted log has gaps, and also there none may hide where the log
+ * was durable to: that was the end of a batch.
+ */
+function settleDoubt(state: LogState, { recoveryPoint }: RecoveryInput, doubt: Doubt | null): void {
+  if (doubt === null || doubt.lastOffset + 1 === recoveryPoint) return
+  const isCompacted = state.config.cleanupPolicy.includes('compact')
+  if (isCompacted && (recoveryPoint <= doubt.nextOffset || recoveryPoint === doubt.baseOffset)) return
+  const reason = `the last batch has base offset ${doubt.baseOffset}, ${doubt.nextOffset} was expected`
+  throw new CorruptLogError(state.path(state.active, 'log'), doubt.position, reason)
 }
 
 function endsEarly(state: LogState, end: number, recoveryPoint: number): CorruptLogError {
@@ -97,9 +111,10 @@ async function removeIndexes(state: LogState, segment: Segment): Promise<void> {
 async function verifySegment(
   state: LogState,
   segment: Segment,
-  { recoveryPoint, isRecoveryPointKnown }: RecoveryInput,
+  input: RecoveryInput,
   isLast: boolean,
 ): Promise<number> {
+  const { recoveryPoint, isRecoveryPointKnown } = input
   const path = state.path(segment, 'log')
   const from = await startPositionFor(state, segment, recoveryPoint)
   const limitOffset = isLast ? Number.MAX_SAFE_INTEGER : state.limitOf(segment)
@@ -111,15 +126,18 @@ async function verifySegment(
       from,
       to: segment.writtenBytes,
       nextOffset: segment.baseOffset,
+      isFirstSure: from > 0,
       limitOffset,
       verifyFrom: recoveryPoint,
       onBatch: (buffer, at, position) => {
         if (lastOffset(buffer, at) >= recoveryPoint) rewriteFrom = Math.min(rewriteFrom, position)
       },
     })
+    if (isLast) settleDoubt(state, input, end.doubt)
     if (end.damage !== null) {
       // A closed segment was synced before its successor began, so a torn batch in it is no torn tail.
-      if (!isLast || end.nextOffset < recoveryPoint) throw new CorruptLogError(path, end.position, end.damage)
+      if (!isLast || end.isMisplaced || end.nextOffset < recoveryPoint)
+        throw new CorruptLogError(path, end.position, end.damage)
       // Without the recovery point a hole cannot be told from damage of what was durable, so nothing good may go with it.
       const region = { from: end.position, to: segment.writtenBytes, nextOffset: end.nextOffset }
       if (!isRecoveryPointKnown && (await hasBatchBehind(file, region))) {

@@ -202,7 +202,14 @@ export class LogState {
 
   /** No batch of the segment's file may end at or beyond this. */
   limitOf(segment: Segment): number {
-    return this.segments[this.segments.indexOf(segment) + 1]?.baseOffset ?? Number.MAX_SAFE_INTEGER
+    const index = this.segments.indexOf(segment)
+    // One that has gone meanwhile: nothing is known of it.
+    return (index < 0 ? undefined : this.segments[index + 1]?.baseOffset) ?? Number.MAX_SAFE_INTEGER
+  }
+
+  /** The same for what is in the file now. Not before the log is recovered. */
+  writtenLimitOf(segment: Segment): number {
+    return Math.min(this.limitOf(segment), this.writtenOffset)
   }
 
   newSegment(baseOffset: number): Segment {

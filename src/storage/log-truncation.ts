@@ -147,7 +147,8 @@ async function findCut(
       from,
       to: segment.writtenBytes,
       nextOffset: segment.baseOffset,
-      limitOffset: Number.MAX_SAFE_INTEGER,
+      isFirstSure: from > 0,
+      limitOffset: state.writtenLimitOf(segment),
       verifyFrom: Number.MAX_SAFE_INTEGER,
       onBatch: (buffer, at, position) => {
         if (lastOffset(buffer, at) < offset) return true

@@ -30,19 +30,36 @@ import { type IndexEnd, Segment } from './segment.ts'
 
 const NOTHING = Buffer.alloc(0)
 
+/** Where a batch begins, and how it is known to be where it belongs. */
+export interface BatchPlace {
+  readonly position: number
+  /** The offset of the last batch before it, plus one; at most the base offset of the one here. */
+  readonly nextOffset: number
+  /** By the index, of the batch here. Null: it must begin at `nextOffset`, or what follows must confirm it. */
+  readonly lastOffset: number | null
+}
+
 /**
  * Where to begin reading for `offset`: the position of a batch that begins at or before it. From the sparse index,
  * checked against the batch it leads to; a scan makes the index anew when it does not hold.
  */
 export async function positionFor(state: LogState, segment: Segment, offset: number): Promise<number> {
+  return (await placeFor(state, segment, offset)).position
+}
+
+/** The same, with what is known of the batch there. */
+export async function placeFor(state: LogState, segment: Segment, offset: number): Promise<BatchPlace> {
+  const beginning = { position: 0, nextOffset: segment.baseOffset, lastOffset: null }
+  const indexed = ({ offset: lastOffset, position }: OffsetEntry) => ({ ...beginning, position, lastOffset })
   const pending = segment.pendingOffsets
   const inMemory = floorIndex(pending.length, offset, (i) => pending[i]?.offset ?? 0)
   const known = pending[inMemory]
-  if (known !== undefined && known.position < segment.writtenBytes) return known.position
+  if (known !== undefined && known.position < segment.writtenBytes) return indexed(known)
   const entry = floorEntry(await offsetIndexOf(state, segment), segment, offset)
-  if (entry === null) return 0
-  if (await leadsToBatch(state, segment, entry)) return entry.position
-  return floorEntry(await rebuildIndexes(state, segment), segment, offset)?.position ?? 0
+  if (entry === null) return beginning
+  if (await leadsToBatch(state, segment, entry)) return indexed(entry)
+  const fresh = floorEntry(await rebuildIndexes(state, segment), segment, offset)
+  return fresh === null ? beginning : indexed(fresh)
 }
 
 /** The same before recovery: nothing is made anew, for the log may still end in torn bytes. */
@@ -59,7 +76,10 @@ function floorEntry(content: Buffer, segment: Segment, offset: number): OffsetEn
   return i < 0 ? null : offsetEntryAt(content, i, segment.baseOffset)
 }
 
-/** A batch begins there, of this segment, at or below the entry's offset. */
+/**
+ * A batch begins there, of this segment, and its last offset is the entry's. Otherwise one of both is damaged, or a Kafka
+ * older than 4 wrote the index, whose entries name the last of several batches: only a scan can tell.
+ */
 async function leadsToBatch(
   state: LogState,
   segment: Segment,
@@ -67,8 +87,8 @@ async function leadsToBatch(
 ): Promise<boolean> {
   const header = await readHeader(state, segment, position)
   if (header === null) return false
-  const first = baseOffsetOf(header, 0)
-  return magic(header, 0) === MAGIC_V2 && first >= segment.baseOffset && first <= offset && offset - first <= 0x7fffffff
+  const isBatch = magic(header, 0) === MAGIC_V2 && baseOffsetOf(header, 0) >= segment.baseOffset
+  return isBatch && lastOffset(header, 0) === offset
 }
 
 /** Null when the file does not hold that much. */
@@ -224,7 +244,7 @@ async function walk(state: LogState, segment: Segment, fresh: Segment): Promise<
       from: 0,
       to: segment.writtenBytes,
       nextOffset: segment.baseOffset,
-      limitOffset: Number.MAX_SAFE_INTEGER,
+      limitOffset: state.writtenLimitOf(segment),
       verifyFrom: Number.MAX_SAFE_INTEGER,
       onBatch: (buffer, at, position) =>
         fresh.note(buffer, at, position, batchBytes(buffer, at), state.config.indexIntervalBytes),

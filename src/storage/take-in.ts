@@ -41,7 +41,7 @@ export async function walkSegment(
       from: 0,
       to: segment.writtenBytes,
       nextOffset: segment.baseOffset,
-      limitOffset: Number.MAX_SAFE_INTEGER,
+      limitOffset: state.writtenLimitOf(segment),
       verifyFrom: Number.MAX_SAFE_INTEGER,
       onBatch,
     })
