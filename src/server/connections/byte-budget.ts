@@ -6,65 +6,91 @@ export interface BudgetWaiter {
   granted(): void
 }
 
+/** A request larger than this part of the bound is a large one. */
+const LARGE_PART = 1 / 16
+/** All large ones together get this part of it: a few of them, sent slowly, must not keep out all others. */
+const LARGE_SHARE = 1 / 2
+
+/** Requests of one kind, in the order they came. */
+interface Lane {
+  readonly limitBytes: number
+  usedBytes: number
+  readonly waiters: Map<BudgetWaiter, number>
+}
+
 /**
  * The bytes of all requests that this node holds at one time, across its connections (`queued.max.request.bytes`). A
  * request takes its whole size before its first byte is read, so a request once begun is never stuck half-way for
- * want of room; the others wait in the order they came. A single request larger than the bound is let in when
- * nothing else is held.
+ * want of room; the others wait in the order they came, the large ones among themselves. A single request larger than the
+ * bound is let in when no other large one is held.
  */
 export class ByteBudget {
   readonly limitBytes: number
-  #usedBytes = 0
-  readonly #waiters = new Map<BudgetWaiter, number>()
+  readonly #small: Lane
+  readonly #large: Lane
   #granting = false
 
   constructor(limitBytes: number) {
     this.limitBytes = limitBytes
+    this.#small = { limitBytes, usedBytes: 0, waiters: new Map() }
+    this.#large = { limitBytes: limitBytes * LARGE_SHARE, usedBytes: 0, waiters: new Map() }
   }
 
   get usedBytes(): number {
-    return this.#usedBytes
+    return this.#small.usedBytes + this.#large.usedBytes
   }
 
   get waiting(): number {
-    return this.#waiters.size
+    return this.#small.waiters.size + this.#large.waiters.size
   }
 
   /** True when the bytes are taken; otherwise `waiter.granted` is called once they are, unless `leave` comes first. */
   take(bytes: number, waiter: BudgetWaiter): boolean {
-    assert(!this.#waiters.has(waiter), 'a connection waits for the byte budget twice')
-    if (this.#waiters.size === 0 && this.#fits(bytes)) {
-      this.#usedBytes += bytes
+    const lane = this.#laneOf(bytes)
+    assert(!lane.waiters.has(waiter), 'a connection waits for the byte budget twice')
+    if (lane.waiters.size === 0 && this.#fits(bytes, lane)) {
+      lane.usedBytes += bytes
       return true
     }
-    this.#waiters.set(waiter, bytes)
+    lane.waiters.set(waiter, bytes)
     return false
   }
 
+  /** The bytes of one request, as they were taken. */
   release(bytes: number): void {
-    this.#usedBytes -= bytes
-    assert(this.#usedBytes >= 0, `byte budget at ${this.#usedBytes}`)
+    if (bytes === 0) return
+    const lane = this.#laneOf(bytes)
+    lane.usedBytes -= bytes
+    assert(lane.usedBytes >= 0, `byte budget at ${lane.usedBytes}`)
     this.#grant()
   }
 
   /** Gives up waiting. Harmless when not waiting. */
   leave(waiter: BudgetWaiter): void {
-    if (this.#waiters.delete(waiter)) this.#grant()
+    const wasSmall = this.#small.waiters.delete(waiter)
+    if (this.#large.waiters.delete(waiter) || wasSmall) this.#grant()
   }
 
-  #fits(bytes: number): boolean {
-    return this.#usedBytes + bytes <= this.limitBytes || this.#usedBytes === 0
+  #laneOf(bytes: number): Lane {
+    return bytes > this.limitBytes * LARGE_PART ? this.#large : this.#small
+  }
+
+  #fits(bytes: number, lane: Lane): boolean {
+    if (lane.usedBytes === 0 && (lane === this.#large || this.usedBytes === 0)) return true
+    return lane.usedBytes + bytes <= lane.limitBytes && this.usedBytes + bytes <= this.limitBytes
   }
 
   /** A granted request may be answered, and so release, within `granted`: the loop sees that, the stack stays flat. */
   #grant(): void {
     if (this.#granting) return
     this.#granting = true
-    for (const [waiter, bytes] of this.#waiters) {
-      if (!this.#fits(bytes)) break
-      this.#waiters.delete(waiter)
-      this.#usedBytes += bytes
-      waiter.granted()
+    for (const lane of [this.#small, this.#large]) {
+      for (const [waiter, bytes] of lane.waiters) {
+        if (!this.#fits(bytes, lane)) break
+        lane.waiters.delete(waiter)
+        lane.usedBytes += bytes
+        waiter.granted()
+      }
     }
     this.#granting = false
   }

@@ -180,21 +180,41 @@ test('requests, bytes and unsent answers each have a bound at which reading stop
 })
 
 test('the bytes of the node are bounded across connections, first come first served', () => {
-  const host = new Host({ nodeInFlightBytesMax: 100 })
-  const wires = [connect(host), connect(host), connect(host)] as const
-  wires[0].send({ key: FETCH, id: 1, bytes: 90 })
-  wires[1].send({ key: FETCH, id: 2, bytes: 80 })
-  wires[2].send({ key: FETCH, id: 3, bytes: 5 })
-  assert.deepEqual(host.started, [1])
+  const host = new Host({ nodeInFlightBytesMax: 160 })
+  for (let id = 1; id <= 16; id++) connect(host).send({ key: FETCH, id, bytes: 10 })
+  connect(host).send({ key: FETCH, id: 17, bytes: 10 })
+  connect(host).send({ key: FETCH, id: 18, bytes: 4 })
+  assert.equal(host.started.length, 16)
+  assert.equal(host.budget.waiting, 2)
   host.answer(1)
-  assert.deepEqual(host.started, [1, 2, 3])
+  assert.deepEqual(host.started.slice(16), [17])
+  for (let id = 2; id <= 18; id++) host.answer(id)
+  assert.deepEqual(host.started.slice(16), [17, 18])
+  assert.equal(host.budget.usedBytes, 0)
+})
+
+test('large requests wait for each other, and keep no small one waiting', () => {
+  const host = new Host({ nodeInFlightBytesMax: 160 })
+  const wires = Array.from({ length: 4 }, () => connect(host))
+  wires[0]?.send({ key: FETCH, id: 1, bytes: 70 })
+  wires[1]?.send({ key: FETCH, id: 2, bytes: 70 })
+  wires[2]?.send({ key: FETCH, id: 3, bytes: 11 })
+  wires[3]?.send({ key: FETCH, id: 4, bytes: 10 })
+  assert.deepEqual(host.started, [1, 4])
+  host.answer(1)
+  assert.deepEqual(host.started, [1, 4, 2])
   host.answer(2)
   host.answer(3)
+  host.answer(4)
+  // One larger than their share is let in alone.
+  wires[0]?.send({ key: FETCH, id: 5, bytes: 1000 })
+  assert.deepEqual(host.started, [1, 4, 2, 3, 5])
+  host.answer(5)
   assert.equal(host.budget.usedBytes, 0)
 })
 
 test('a connection that dies gives back its bytes, its place in the queue and its calls', () => {
-  const host = new Host({ nodeInFlightBytesMax: 100 })
+  const host = new Host({ nodeInFlightBytesMax: 200 })
   const [dead, queued, last] = [connect(host), connect(host), connect(host)]
   dead.send({ key: PRODUCE, id: 1, bytes: 60 }, { key: PRODUCE, id: 2, bytes: 30 })
   queued.send({ key: FETCH, id: 3, bytes: 100 })
@@ -245,8 +265,30 @@ test('deadlines: silence at the door, a request that never ends, idleness', () =
   host.answer(1)
   assert.ok(client.isIdle(1000))
   wire.handler.data(Buffer.from([0, 0, 1, 0, 7]))
-  assert.equal(client.overdue(355), null)
-  assert.match(client.overdue(356) ?? '', /request of 256 bytes not complete after 356 ms/)
+  assert.equal(client.overdue(100), null)
+  assert.match(client.overdue(101) ?? '', /1 bytes of a request of 256 came in 101 ms/)
+  wire.handler.data(Buffer.alloc(99))
+  assert.equal(client.overdue(199), null)
+  assert.match(client.overdue(200) ?? '', /100 bytes of a request of 256/)
+})
+
+test('a request that is sent slowly is cut off sooner when others wait for the room it holds', () => {
+  const limits = {
+    frameDeadlineMs: 1000,
+    frameBytesPerMsMin: 1,
+    frameDeadlineScarceMs: 100,
+    frameBytesPerMsScarceMin: 1,
+  }
+  const host = new Host({ ...limits, nodeInFlightBytesMax: 160 })
+  const wire = new Wire()
+  const slow = new ClientConnection(wire, 'PLAINTEXT', host)
+  slow.start()
+  wire.send({ key: FETCH, id: 1 })
+  host.answer(1)
+  wire.handler.data(Buffer.from([0, 0, 0, 80, 7, 7]))
+  assert.equal(slow.overdue(500), null)
+  connect(host).send({ key: FETCH, id: 2, bytes: 11 })
+  assert.match(slow.overdue(500) ?? '', /2 bytes of a request of 80 .* others wait for room/)
 })
 
 test('what an answer refers to is let go when it has been sent, and not before', () => {

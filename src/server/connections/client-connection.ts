@@ -233,13 +233,19 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     if (!this.#greeted && nowMs - this.acceptedMs >= limits.firstRequestDeadlineMs) {
       return `no valid request within ${limits.firstRequestDeadlineMs} ms of connecting`
     }
-    if (this.#assemblingBytes > 0) {
-      const allowedMs = limits.frameDeadlineMs + this.#assemblingBytes / limits.frameBytesPerMsMin
-      if (nowMs - this.#frameBeganMs >= allowedMs) {
-        return `request of ${this.#assemblingBytes} bytes not complete after ${Math.round(allowedMs)} ms`
-      }
-    }
-    return this.#stall(nowMs)
+    return (this.#assemblingBytes > 0 ? this.#drip(nowMs) : null) ?? this.#stall(nowMs)
+  }
+
+  /** Whether the client sends its request too slowly: it holds the room of all of it. */
+  #drip(nowMs: number): string | null {
+    const { limits, budget } = this.#host
+    const { filledBytes } = this.#assembler
+    const tookMs = nowMs - this.#frameBeganMs
+    const sofar = `${filledBytes} bytes of a request of ${this.#assemblingBytes} came in ${Math.round(tookMs)} ms`
+    if (tookMs >= limits.frameDeadlineMs + filledBytes / limits.frameBytesPerMsMin) return sofar
+    const isScarce = budget.waiting > 0
+    const isTooSlow = tookMs >= limits.frameDeadlineScarceMs + filledBytes / limits.frameBytesPerMsScarceMin
+    return isScarce && isTooSlow ? `${sofar}, and others wait for room` : null
   }
 
   /** Whether the client leaves its answers with us for too long. Called every few seconds. */
@@ -351,6 +357,7 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
   #release(): void {
     this.#closed = true
     this.#assembler.stop()
+    const parkedBytes = this.#parked?.length ?? 0
     this.#parked = null
     this.#out = []
     this.#lent = []
@@ -360,8 +367,15 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     this.#heldBytes = 0
     this.#outHeldBytes = 0
     const calls = this.#calls.splice(0)
-    for (const call of calls) call.abandon()
-    budget.release(this.#inFlightBytes + this.#assemblingBytes + this.#grantedBytes)
+    let refusedBytes = this.#inFlightBytes - parkedBytes
+    for (const call of calls) {
+      const bytes = call.answer === null ? call.frameBytes : 0
+      refusedBytes -= bytes
+      budget.release(bytes)
+      call.abandon()
+    }
+    // One that was refused just now has no call.
+    for (const bytes of [refusedBytes, parkedBytes, this.#assemblingBytes, this.#grantedBytes]) budget.release(bytes)
     this.#inFlightBytes = 0
     this.#assemblingBytes = 0
     this.#grantedBytes = 0

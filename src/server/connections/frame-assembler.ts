@@ -87,6 +87,11 @@ export class FrameAssembler {
     return this.#frame !== null || this.#sizeFilled > 0
   }
 
+  /** Of the frame in the making. */
+  get filledBytes(): number {
+    return this.#frame === null ? 0 : this.#filled
+  }
+
   /** True when bytes wait here for `resume`. */
   get waiting(): boolean {
     return this.#held !== null

@@ -5,9 +5,12 @@ export interface ConnectionLimits {
   /** The same before the first valid request, when we do not even know that a Kafka client is speaking. */
   readonly firstRequestBytesMax: number
   readonly firstRequestDeadlineMs: number
-  /** A frame must be complete this long after its size has come, plus its bytes over `frameBytesPerMsMin`. */
+  /** This long after the size of a frame has come, its bytes must have come at `frameBytesPerMsMin` and go on so. */
   readonly frameDeadlineMs: number
   readonly frameBytesPerMsMin: number
+  /** The same while others wait for room in `nodeInFlightBytesMax`. */
+  readonly frameDeadlineScarceMs: number
+  readonly frameBytesPerMsScarceMin: number
   /** `connections.max.idle.ms` */
   readonly idleMs: number
   /** `max.connections` */
@@ -43,6 +46,8 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   firstRequestDeadlineMs: 30_000,
   frameDeadlineMs: 30_000,
   frameBytesPerMsMin: 16,
+  frameDeadlineScarceMs: 5_000,
+  frameBytesPerMsScarceMin: 64,
   idleMs: 600_000,
   connectionsMax: 20_000,
   connectionsPerIpMax: 2 ** 31 - 1,
