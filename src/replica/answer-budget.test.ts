@@ -47,7 +47,7 @@ test('fetches of clients that do not read hold no more than the budget; the othe
     }
     await sim.runFor(100)
     // Those that found room at once are read side by side.
-    const first = answered.slice(0, firstCount).sort()
+    const first = answered.slice(0, firstCount).sort((a, b) => a - b)
     assert.deepEqual([...first, ...answered.slice(firstCount)], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     assert.equal(answers.heldBytes, 0)
     assert.equal(answers.waiting, 0)
