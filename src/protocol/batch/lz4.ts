@@ -1,6 +1,6 @@
-import { compressFrameSync, decompressFrameSync } from 'lz4-napi'
 import { MalformedError } from '../../base/bytes.ts'
 import { DecompressedTooLargeError, undecodable } from './codec-errors.ts'
+import { lz4 } from './native.ts'
 
 const FRAME_MAGIC = 0x184d2204
 /** A sequence of n bytes cannot become more than about 255 n bytes. */
@@ -31,12 +31,12 @@ export function decompressLz4(data: Buffer, maxBytes: number): Buffer {
 
 /** One frame of independent blocks, which is all that Java clients read. */
 export function compressLz4(data: Buffer): Buffer {
-  return compressFrameSync(data)
+  return lz4().compressFrameSync(data)
 }
 
 function decodeFrame(frame: Buffer): Buffer {
   try {
-    return decompressFrameSync(frame)
+    return lz4().decompressFrameSync(frame)
   } catch (cause) {
     throw undecodable('lz4', cause)
   }

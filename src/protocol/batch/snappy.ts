@@ -1,6 +1,6 @@
-import { compressSync, uncompressSync } from 'snappy'
 import { ByteReader } from '../../base/bytes.ts'
 import { DecompressedTooLargeError, undecodable } from './codec-errors.ts'
+import { snappy } from './native.ts'
 
 /** 0x82 "SNAPPY" 0, then version and compatible version, both 1: how snappy-java begins a stream. */
 const XERIAL_HEADER = Buffer.from('82534e41505059000000000100000001', 'hex')
@@ -35,7 +35,7 @@ export function decompressSnappy(data: Buffer, maxBytes: number): Buffer {
 export function compressSnappy(data: Buffer): Buffer {
   const pieces: Buffer[] = [XERIAL_HEADER]
   for (let at = 0; at < data.length; at += XERIAL_BLOCK_BYTES) {
-    const block = compressSync(data.subarray(at, at + XERIAL_BLOCK_BYTES))
+    const block = snappy().compressSync(data.subarray(at, at + XERIAL_BLOCK_BYTES))
     const length = Buffer.allocUnsafe(4)
     length.writeInt32BE(block.length)
     pieces.push(length, block)
@@ -53,7 +53,7 @@ function decompressBlock(block: Buffer, left: number, maxBytes: number): Buffer 
   try {
     const bytes = new ByteReader(block).uvarint()
     if (bytes > left) throw new DecompressedTooLargeError('snappy', maxBytes)
-    return uncompressSync(block) as Buffer
+    return snappy().uncompressSync(block) as Buffer
   } catch (cause) {
     throw cause instanceof DecompressedTooLargeError ? cause : undecodable('snappy', cause)
   }
