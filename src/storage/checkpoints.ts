@@ -1,8 +1,8 @@
 import { dropFreeBlocks } from '../base/blocks.ts'
 import type { Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
-import type { TopicPartition } from '../model/ids.ts'
-import { flushDerived, takeSnapshot, takeSnapshotIfWorthIt } from './derived-files.ts'
+import { partitionName, type TopicPartition } from '../model/ids.ts'
+import { flushDerived, removeUnsyncedIndexes, takeSnapshot, takeSnapshotIfWorthIt } from './derived-files.ts'
 import { RECOVERY_POINTS, START_OFFSETS } from './file-names.ts'
 import type { RecoveryInput } from './log-recovery.ts'
 import type { LogState } from './log-state.ts'
@@ -12,6 +12,11 @@ import { inParallel } from './parallel.ts'
 const PARALLEL_FLUSHES = 8
 /** What a start after a crash has to verify is bounded by this, not only by time. */
 const UNCOVERED_BYTES_MAX = 128 * 1024 ** 2
+/**
+ * Stands in the file for a log whose recovery point was lost, as long as it cannot be opened: without an entry the next start
+ * would take all of it for what no checkpoint had covered yet.
+ */
+const UNKNOWN_POINT = Number.MAX_SAFE_INTEGER
 /** A log that nothing was appended to for this long counts as idle. */
 const IDLE_MS = 30_000
 
@@ -29,8 +34,6 @@ export class Checkpoints {
   readonly #loadedPoints: Map<string, TopicPartition & { readonly offset: number }>
   readonly #loadedStarts: Map<string, TopicPartition & { readonly offset: number }>
   readonly #isClean: boolean
-  /** The recovery points could be read. */
-  readonly #arePointsKnown: boolean
   #intervalMs = 0
   #timer: Timer | null = null
   #ticking: Promise<void> | null = null
@@ -43,20 +46,26 @@ export class Checkpoints {
   private constructor(
     env: Env,
     folder: string,
-    loaded: { points: OffsetTable | null; starts: OffsetTable | null; isClean: boolean },
+    loaded: { points: OffsetTable; starts: OffsetTable | null; isClean: boolean },
   ) {
     this.#env = env
-    this.#loadedPoints = new Map(loaded.points ?? [])
+    this.#loadedPoints = new Map(loaded.points)
     this.#loadedStarts = new Map(loaded.starts ?? [])
     this.#isClean = loaded.isClean
-    this.#arePointsKnown = loaded.points !== null
     this.#recoveryPoints = new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, () => this.#points())
     this.#startOffsets = new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, () => this.#starts())
   }
 
-  static async load(env: Env, folder: string, { isClean }: { isClean: boolean }): Promise<Checkpoints> {
+  /** `found`: the partitions that lie in the folder. */
+  static async load(
+    env: Env,
+    folder: string,
+    { isClean, found }: { isClean: boolean; found: readonly TopicPartition[] },
+  ): Promise<Checkpoints> {
     const nothing = () => []
-    const points = await new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, nothing).read()
+    const unknown = found.map((each) => [partitionName(each), { ...each, offset: UNKNOWN_POINT }] as const)
+    const read = await new OffsetCheckpointFile(env.disk, `${folder}/${RECOVERY_POINTS}`, nothing).read()
+    const points = read ?? new Map(unknown)
     const starts = await new OffsetCheckpointFile(env.disk, `${folder}/${START_OFFSETS}`, nothing).read()
     return new Checkpoints(env, folder, { points, starts, isClean })
   }
@@ -74,12 +83,13 @@ export class Checkpoints {
   }
 
   recoveryInputOf(name: string): RecoveryInput {
-    const point = this.#loadedPoints.get(name)
+    const point = this.#loadedPoints.get(name)?.offset
+    const isKnown = point !== UNKNOWN_POINT
     return {
       // A log that the last clean stop did not know was put there by someone else.
-      isClean: this.#isClean && point !== undefined,
-      recoveryPoint: point?.offset ?? 0,
-      isRecoveryPointKnown: this.#arePointsKnown,
+      isClean: this.#isClean && point !== undefined && isKnown,
+      recoveryPoint: isKnown ? (point ?? 0) : 0,
+      isRecoveryPointKnown: isKnown,
       startOffset: this.#loadedStarts.get(name)?.offset ?? 0,
     }
   }
@@ -141,7 +151,11 @@ export class Checkpoints {
     this.#changed.clear()
     this.#uncoveredBytes = 0
     await inParallel(changed, PARALLEL_FLUSHES, async (state) => {
-      if (state.isClosed || state.failure !== null) return
+      if (state.isClosed) return
+      if (state.failure !== null) {
+        await removeUnsyncedIndexes(state)
+        return
+      }
       // A snapshot of now would be of records that are about to go.
       if (state.isTruncating) {
         this.#changed.add(state)
@@ -185,7 +199,7 @@ export class Checkpoints {
   }
 
   *#points(): Generator<TopicPartition & { offset: number }> {
-    for (const state of this.#members.values()) yield { ...state.topicPartition, offset: state.recoveryPoint }
+    for (const state of this.#members.values()) yield { ...state.topicPartition, offset: state.takeRecoveryPoint() }
     // Logs that were not opened (faulty ones too) keep what was known of them.
     yield* this.#loadedPoints.values()
   }

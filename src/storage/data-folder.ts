@@ -36,7 +36,7 @@ export async function openFolder(env: Env, options: FolderOwner, lock: DiskLock)
   const names = await env.disk.list(folder)
   const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
   const clean = await readCleanShutdown(env.disk, folder)
-  const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null })
+  const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null, found })
   // From now on a missing file means that it was lost.
   if (found.length === 0) await checkpoints.writeEmpty()
   // Before anything is appended: the next stop may be a crash.

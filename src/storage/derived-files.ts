@@ -133,6 +133,30 @@ async function syncIndexes(state: LogState): Promise<void> {
   }
 }
 
+/**
+ * Of a log that has failed, whose indexes nobody will sync any more: they go, to be made anew when they are needed, and do
+ * not keep the recovery point below what is durable. Never rejects.
+ */
+export async function removeUnsyncedIndexes(state: LogState): Promise<void> {
+  const { disk } = state.context.env
+  const segments = state.unsyncedIndexes
+  if (segments.length === 0) return
+  try {
+    while (state.derivedFlush !== null) await state.derivedFlush
+    for (const segment of segments) {
+      for (const kind of ['index', 'timeindex'] as const) {
+        await removeIfThere(disk, state.path(segment, kind))
+        state.context.indexes.drop(state.path(segment, kind))
+      }
+      segment.areIndexesKnown = false
+    }
+    await disk.syncDirectory(state.directory)
+    if (state.unsyncedIndexes === segments) state.unsyncedIndexes = []
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error
+  }
+}
+
 /** Before a clean stop: Kafka takes a segment without these files for a damaged one, though they may be empty. */
 export async function makeIndexFiles(state: LogState): Promise<void> {
   const { active } = state

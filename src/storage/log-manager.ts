@@ -81,7 +81,7 @@ export class LogManager {
   readonly #logs = new Map<string, PartitionLog>()
   /** Directories that are being opened, renamed or removed. */
   readonly #busy = new Set<string>()
-  /** Found and not looked at: after an unclean stop such a log may still end in torn bytes. */
+  /** Found and not opened, or in vain: after an unclean stop such a log may still end in torn bytes. */
   readonly #untouched: Set<string>
   /** Of the partitions found and still there; null: not read yet, or not said. */
   readonly #topicIds: Map<string, TopicId | null>
@@ -231,12 +231,13 @@ export class LogManager {
       return open
     }
     return this.#exclusively(name, async () => {
-      this.#untouched.delete(name)
       const actualId = await this.#identify(name, topicId, config)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
       state.isIdentityDurable = input.isClean
       await recoverLog(state, input)
+      state.resumeRecoveryPoint(input.recoveryPoint)
+      this.#untouched.delete(name)
       await this.#cleaner.opened(state)
       const log = new PartitionLog(state)
       this.#logs.set(name, log)

@@ -3,6 +3,7 @@ import type { DiskFile } from '../env/disk.ts'
 import { lastOffset } from '../protocol/batch/header.ts'
 import { beginAt, derive, fits, readSnapshot, removeSnapshots, settleEnds } from './derive.ts'
 import { CorruptLogError } from './errors.ts'
+import { segmentFileName } from './file-names.ts'
 import { removeIfThere } from './files.ts'
 import type { LogState } from './log-state.ts'
 import { type Doubt, hasBatchBehind, scanBatches } from './scan.ts'
@@ -31,6 +32,11 @@ export interface RecoveryInput {
 export async function recoverLog(state: LogState, input: RecoveryInput): Promise<void> {
   const snapshots = await loadSegments(state, input.startOffset)
   if (state.segments.length === 0) {
+    // Nothing that was durable may be missing, also when all of it is.
+    if (input.recoveryPoint > input.startOffset) {
+      const reason = `there is no segment, the log was durable up to ${input.recoveryPoint}`
+      throw new CorruptLogError(`${state.directory}/${segmentFileName(input.startOffset, 'log')}`, 0, reason)
+    }
     await removeSnapshots(state, snapshots)
     beginAt(state, input.startOffset)
     return

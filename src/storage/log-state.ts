@@ -62,6 +62,8 @@ export class LogState {
   unsyncedIndexes: readonly Segment[] = NONE
   /** Keeps the checkpointed recovery point down while the log is about to be truncated. */
   recoveryPointMax = Number.MAX_SAFE_INTEGER
+  /** What the checkpoint said last. */
+  #recoveryPointTaken = 0
   /** Latched: nothing is acknowledged any more. */
   failure: Error | null = null
   isClosed = false
@@ -122,10 +124,24 @@ export class LogState {
     return this.segments[this.segments.length - 1] as Segment
   }
 
-  /** What the checkpoint may say is durable. */
+  /** Durable up to here, with the indexes. */
   get recoveryPoint(): number {
     const trusted = this.unsyncedIndexes[0]?.baseOffset ?? Number.MAX_SAFE_INTEGER
     return Math.min(this.durableOffset, this.recoveryPointMax, trusted)
+  }
+
+  /**
+   * What the checkpoint is to say is durable: never less than it said before, for damage below is then no torn tail, unless
+   * the log is about to be truncated. A segment that it ends in, or just at the end of, may lack index entries.
+   */
+  takeRecoveryPoint(): number {
+    this.#recoveryPointTaken = Math.min(Math.max(this.#recoveryPointTaken, this.recoveryPoint), this.recoveryPointMax)
+    return this.#recoveryPointTaken
+  }
+
+  /** At a start: what the checkpoint says. */
+  resumeRecoveryPoint(offset: number): void {
+    this.#recoveryPointTaken = offset
   }
 
   /** Of all segments, with what is on the way to them. */
@@ -152,6 +168,8 @@ export class LogState {
       partition,
       reason: error.message,
     })
+    // What was durable is to be known as such at the next start too.
+    this.context.changed(this)
     this.parts?.failed(error)
   }
 
