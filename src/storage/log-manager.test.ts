@@ -343,10 +343,15 @@ withLog('what was set aside is not opened with the others found', async (_, mach
   await manager.close()
   const second = await LogManager.open(machine.boot().env, options)
   const found = await second.readFound()
-  assert.deepEqual(found.map(({ topicPartition: { partition }, topicId }) => [partition, topicId]).sort(), [
-    [0, TEST_TOPIC_ID],
-    [1, TEST_TOPIC_ID],
-  ])
+  assert.deepEqual(
+    found
+      .map(({ topicPartition: { partition }, topicId }) => [partition, topicId])
+      .sort((a, b) => Number(a[0]) - Number(b[0])),
+    [
+      [0, TEST_TOPIC_ID],
+      [1, TEST_TOPIC_ID],
+    ],
+  )
   await second.quarantine(topicPartition)
   assert.deepEqual(await second.openFound(() => config), [])
   assert.equal(second.get(topicPartition), null)

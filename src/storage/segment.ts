@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import { lastOffset, maxTimestamp } from '../protocol/batch/header.ts'
+import { lastOffset, maxTimestamp, NO_TIMESTAMP, recordCount } from '../protocol/batch/header.ts'
 import type { LogConfig } from './config.ts'
 import { NO_TIME, OFFSET_ENTRY_BYTES, type OffsetEntry, TIME_ENTRY_BYTES, type TimeEntry } from './index-format.ts'
 import type { FileLease } from './open-files.ts'
@@ -95,7 +95,8 @@ export class Segment {
 
   /** Takes the batch at `position` into the indexes. Called in the order of the file, on append and on a scan. */
   note(buffer: Buffer, at: number, position: number, batchBytes: number, indexIntervalBytes: number): void {
-    const timestampMs = maxTimestamp(buffer, at)
+    // One that compaction has emptied still names the time of its newest record, which nobody can look up.
+    const timestampMs = recordCount(buffer, at) === 0 ? NO_TIMESTAMP : maxTimestamp(buffer, at)
     const offset = lastOffset(buffer, at)
     this.firstTimestampMs ??= timestampMs
     assert(this.newest !== null, `segment ${this.baseOffset} grows and its newest timestamp is not known`)

@@ -47,14 +47,20 @@ export async function findMaxTimestamp(state: LogState): Promise<TimestampedOffs
       isWhole ? (await newestOf(state, segment)).timestampMs : await newestFromStart(state, segment),
     )
   }
+  const found = largest < 0 ? null : await findByTimestamp(state, largest, state.endOffset)
+  if (found !== null || largest < 0) return found
+  // An index of Kafka's may name the time of a batch that compaction has emptied.
+  largest = -1
+  for (const segment of [...state.segments]) largest = Math.max(largest, await newestFromStart(state, segment))
   return largest < 0 ? null : findByTimestamp(state, largest, state.endOffset)
 }
 
-/** Of the segment that holds the log's start: what lies before it does not count. */
+/** Of a segment's records; what lies before the log's start does not count. */
 async function newestFromStart(state: LogState, segment: Segment): Promise<number> {
   const to = state.segmentLimit(state.segments.indexOf(segment))
+  const from = Math.max(segment.baseOffset, state.logStartOffset)
   let largest = -1
-  await firstRecord(state, { from: state.logStartOffset, to }, (timestampMs, isRecord) => {
+  await firstRecord(state, { from, to }, (timestampMs, isRecord) => {
     if (isRecord) largest = Math.max(largest, timestampMs)
     return !isRecord && timestampMs > largest
   })

@@ -164,6 +164,12 @@ export class CompactionModel {
     })
   }
 
+  /** Keys whose newest committed record is no tombstone. */
+  committedKeys(): string[] {
+    const newest = new Map(this.#committed(this.endOffset).map(({ record }) => [String(record.key), record.value]))
+    return [...newest].flatMap(([key, value]) => (value === null ? [] : [key]))
+  }
+
   /**
    * Reads the log as consumers do and compares: what is there is what was appended, at its offset; committed readers see
    * no aborted record and for every key the newest value; tombstones and markers are there for as long as they must be.

@@ -94,7 +94,7 @@ withLog('a truncation in the middle of a round ends it, and takes nothing from w
   const { sim, log, model, machine, manager } = world
   const random = sim.streams.workload
   world.highWatermark = 0
-  for (let turn = 0; turn < 60; turn++) {
+  for (let turn = 0; turn < 25; turn++) {
     for (let i = random.below(30); i >= 0; i--) model.append(log, machine.wallMs())
     await sim.runFor(random.below(250))
     // What is not committed goes with a change of the leader.
@@ -302,6 +302,18 @@ withLog('damage that the cleaner meets is damage of the replica', async ({ sim, 
   assert.equal(manager.cleanerStats.uncleanable, 1)
 })
 
+withLog('a batch that claims to be newer than it is does not cost the newest record', async (world) => {
+  const { sim, machine, log } = world
+  for (let i = 0; i < 10; i++) put(log, i === 1 ? 'key' : 'other', `${i}`, machine.wallMs())
+  await log.flush()
+  const file = machine.tree.file(`${folder}/t-0/00000000000000000000.log`)
+  // The lowest byte of the first batch's base offset.
+  file.content.write(Buffer.from([1]), 7)
+  await sim.runFor(1000)
+  assert.match(String(log.failure), /where 0 was expected/)
+  assert.equal(isCleaning(machine), false)
+})
+
 withLog('no room for the copy: the log stays as it is, and is compacted when there is some', async (world) => {
   const { sim, machine, manager, log } = world
   await fill(world, 100)
@@ -341,6 +353,24 @@ test('the cleaner sleeps while there is nothing to compact, and reads no faster 
     await sim.runFor(60_000)
     assert.equal(asked, before)
   })
+})
+
+withLog('times are looked up among the records that are there, not among those that were', async (world) => {
+  const { sim, log, machine } = world
+  const nowMs = machine.wallMs()
+  const newest = { records: [{ key: Buffer.from('key'), value: Buffer.alloc(400), timestampMs: nowMs + 5000 }] }
+  // The last batch of its producer stays, without its record.
+  log.appendAsLeader(buildBatch({ ...newest, producerId: 5, producerEpoch: 0, baseSequence: 0 }), {
+    leaderEpoch: 1,
+    wallMs: nowMs,
+  })
+  for (let i = 0; i < 30; i++) put(log, 'key', `${i}`, nowMs + i)
+  await sim.runFor(2000)
+  const [first] = await readAll(log)
+  assert.deepEqual([baseOffset(first as Buffer, 0), [...recordsOf(first as Buffer)].length], [0, 0])
+  assert.deepEqual(await log.maxTimestamp(), { offset: 30, timestampMs: nowMs + 29, leaderEpoch: 1 })
+  assert.equal(await log.findByTimestamp(nowMs + 30), null)
+  assert.equal((await log.findByTimestamp(nowMs + 29))?.offset, 30)
 })
 
 withLog('readers in flight see whole batches of one life of the log', async (world) => {

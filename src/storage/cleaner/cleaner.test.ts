@@ -24,7 +24,7 @@ const topicPartition = { topic: 't', partition: 0 }
 const deleteRetentionMs = 3000
 const BACKOFF_MS = 100
 /** More of them: MILLRACE_SEEDS=500. */
-const seeds = Number(process.env.MILLRACE_SEEDS ?? 12)
+const seeds = Number(process.env.MILLRACE_SEEDS ?? 6)
 
 function someConfig(random: Random): LogConfig {
   return {

@@ -45,7 +45,7 @@ function parsed(name: string): SegmentFileName[] {
 async function finishSwap(state: LogState, base: number): Promise<void> {
   const { disk } = state.context.env
   const log = `${state.directory}/${segmentFileName(base, 'log')}`
-  const end = await walk(state, log + SWAP_SUFFIX, () => {})
+  const end = await walk(state, log + SWAP_SUFFIX, base, () => {})
   for (const { offset } of (await disk.list(state.directory)).flatMap(parsed)) {
     if (offset >= base && offset < end) await removeAll(state, offset)
   }
@@ -77,19 +77,25 @@ async function abortedIn(state: LogState, base: number): Promise<AbortedTransact
     const transaction = abortedBy(producers, buffer, at, 0)
     if (transaction !== null) aborted.push(transaction)
   }
-  for (const { offset } of before) await walk(state, `${state.directory}/${segmentFileName(offset, 'log')}`, take)
+  for (const { offset } of before)
+    await walk(state, `${state.directory}/${segmentFileName(offset, 'log')}`, offset, take)
   aborted = []
-  await walk(state, `${state.directory}/${segmentFileName(base, 'log')}${SWAP_SUFFIX}`, take)
+  await walk(state, `${state.directory}/${segmentFileName(base, 'log')}${SWAP_SUFFIX}`, base, take)
   return aborted
 }
 
 /** Visits all batches; returns one past the last offset. Rejects with `CorruptLogError`. */
-async function walk(state: LogState, path: string, onBatch: (buffer: Buffer, at: number) => void): Promise<number> {
+async function walk(
+  state: LogState,
+  path: string,
+  base: number,
+  onBatch: (buffer: Buffer, at: number) => void,
+): Promise<number> {
   return withFile(state, path, 'read', async (file) => {
     const end = await scanBatches(file, {
       from: 0,
       to: await file.size(),
-      nextOffset: 0,
+      nextOffset: base,
       limitOffset: Number.MAX_SAFE_INTEGER,
       verifyFrom: 0,
       onBatch,
