@@ -36,9 +36,12 @@ export function attackOnce(
     const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${2 + random.below(250)}` })
     let received = 0
     let ours = false
+    let hasEnded = false
     const quit = () => {
       ours = true
-      socket.resetAndDestroy()
+      // While an end is on its way a reset is refused, and the socket would stay open for ever.
+      if (hasEnded) socket.destroy()
+      else socket.resetAndDestroy()
     }
     socket.setTimeout(options.quietMs, quit)
     socket.on('error', () => {})
@@ -61,7 +64,10 @@ export function attackOnce(
       socket.write(all.subarray(0, cut))
       socket.write(all.subarray(cut))
       if (random.chance(0.02)) quit()
-      else if (random.chance(0.3)) socket.end()
+      else if (random.chance(0.3)) {
+        hasEnded = true
+        socket.end()
+      }
     })
   })
 }
