@@ -139,7 +139,7 @@ export class ReplicaManager {
       const topic = image.topic(topicPartition.topic)
       const placed = topic?.partitions[topicPartition.partition]?.replicas.includes(this.#options.nodeId)
       // Never deleted: metadata that is behind, or lost, must not cost data (reliability A5).
-      // A directory that does not say whose it is (restored from elsewhere) is taken for that of the topic of its name.
+      // One that does not say whose it is, is judged when it is opened.
       const isAnothers = topicId !== null && topic?.topicId !== topicId
       if (!placed || isAnothers) await this.#logs.quarantine(topicPartition)
     })

@@ -42,6 +42,11 @@ export function parseSegmentFileName(name: string): SegmentFileName | null {
   return Number.isSafeInteger(offset) ? { offset, kind: match[2] as SegmentFileKind } : null
 }
 
+/** A segment's records, also where a cleaner has not given the file its name yet. */
+export function isRecordFile(name: string): boolean {
+  return /^[0-9]{20}\.log(\.swap)?$/.test(name)
+}
+
 /** Null for a name that is not a partition's directory. Topic names may hold dashes: the last one counts. */
 export function parsePartitionDirectory(name: string): TopicPartition | null {
   const match = /^([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})$/.exec(name)

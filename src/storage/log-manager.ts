@@ -1,15 +1,21 @@
 import { assert } from '../base/assert.ts'
 import { DiskError, type DiskLock, isOutOfSpace } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
-import { NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
+import { METADATA_TOPIC_ID, NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import { type CleanerOwner, type CleanerStats, LogCleaner } from './cleaner/cleaner.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { writeCleanShutdown } from './clean-shutdown.ts'
 import { defaultLogConfig, type LogConfig } from './config.ts'
 import type { StorageContext } from './context.ts'
 import { type FolderOwner, type OpenedFolder, openFolder } from './data-folder.ts'
-import { DataFolderError, TopicIdMismatchError } from './errors.ts'
-import { deletedDirectoryName, FOLDER_LOCK, strayDirectoryName } from './file-names.ts'
+import { CorruptLogError, DataFolderError, TopicIdMismatchError } from './errors.ts'
+import {
+  deletedDirectoryName,
+  FOLDER_LOCK,
+  isRecordFile,
+  PARTITION_METADATA,
+  strayDirectoryName,
+} from './file-names.ts'
 import { makeDurableDirectory } from './files.ts'
 import { GroupedCall } from './grouped-call.ts'
 import { IndexCache } from './index-cache.ts'
@@ -201,14 +207,21 @@ export class LogManager {
   }
 
   /**
-   * Opens all partitions found, with the configs given (default: Kafka's). One that is damaged is left out and
-   * reported; it stays on disk as it is.
+   * Opens all partitions found, with the configs given (default: Kafka's). One that is damaged, or that has data and does
+   * not say whose it is, is left out and reported; it stays on disk as it is. One without either is left to `openLog`: a
+   * crash has cut its creation short.
    */
   async openFound(configOf: (topic: string) => LogConfig = () => defaultLogConfig): Promise<FaultyLog[]> {
     const faulty: FaultyLog[] = []
     await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
-      if (this.#logs.has(partitionName(topicPartition))) return
+      const name = partitionName(topicPartition)
+      if (this.#logs.has(name)) return
       try {
+        if ((await this.#readIdentity(name)) === null) {
+          if (await this.#holdsData(name)) throw this.#isNobodys(name)
+          this.#untouched.delete(name)
+          return
+        }
         await this.openLog(topicPartition, null, configOf(topicPartition.topic))
       } catch (error) {
         faulty.push({ topicPartition, error: error as Error })
@@ -218,7 +231,9 @@ export class LogManager {
   }
 
   /**
-   * Opens the partition's log, or creates it. `topicId` null: whatever the directory says. Rejects with
+   * Opens the partition's log, or creates it. `topicId` null: whatever the directory says. A directory that does not say
+   * whose it is is taken over when it is empty; its data is set aside, as Kafka does, for it may be another topic's, unless
+   * it had been durable: no crash takes the name of the topic from that. Rejects with
    * `TopicIdMismatchError` when the directory belongs to another topic of the same name, with `CorruptLogError` when it
    * is damaged, with `DiskError`.
    */
@@ -231,7 +246,7 @@ export class LogManager {
       return open
     }
     return this.#exclusively(name, async () => {
-      const actualId = await this.#identify(name, topicId, config)
+      const actualId = await this.#identify(topicPartition, topicId, config)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
       state.isIdentityDurable = input.isClean
@@ -246,12 +261,51 @@ export class LogManager {
     })
   }
 
-  /** Makes the directory when there is none, and settles whose it is. */
-  async #identify(name: string, topicId: TopicId | null, config: LogConfig): Promise<TopicId> {
-    const { disk } = this.#env
+  /** Null when the directory does not say. */
+  async #readIdentity(name: string): Promise<TopicId | null> {
+    return this.#topicIds.get(name) ?? (await readPartitionMetadata(this.#env.disk, `${this.#folder}/${name}`))
+  }
+
+  async #holdsData(name: string): Promise<boolean> {
     const directory = `${this.#folder}/${name}`
-    const known = this.#topicIds.get(name)
-    const isThere = known !== undefined || (await disk.stat(directory)) !== null
+    for (const file of await this.#env.disk.list(directory)) {
+      if (!isRecordFile(file)) continue
+      if (((await this.#env.disk.stat(`${directory}/${file}`))?.bytes ?? 0) > 0) return true
+    }
+    return false
+  }
+
+  #isNobodys(name: string): CorruptLogError {
+    const file = `${this.#folder}/${name}/${PARTITION_METADATA}`
+    return new CorruptLogError(file, 0, 'it is missing or does not say to which topic the data beside it belongs')
+  }
+
+  /** Returns whether the directory is still there. */
+  async #settleNobodys(topicPartition: TopicPartition): Promise<boolean> {
+    const name = partitionName(topicPartition)
+    if (!(await this.#holdsData(name))) return true
+    const { recoveryPoint, isRecoveryPointKnown } = this.#checkpoints.recoveryInputOf(name)
+    if (recoveryPoint > 0 || !isRecoveryPointKnown) throw this.#isNobodys(name)
+    const { topic, partition } = topicPartition
+    this.#env.log.warn('A directory does not say to which topic its data belongs; it is set aside', {
+      topic,
+      partition,
+    })
+    await this.#renameAway(topicPartition, strayDirectoryName)
+    this.#topicIds.delete(name)
+    return false
+  }
+
+  /** Makes the directory when there is none, and settles whose it is. */
+  async #identify(topicPartition: TopicPartition, topicId: TopicId | null, config: LogConfig): Promise<TopicId> {
+    const { disk } = this.#env
+    const name = partitionName(topicPartition)
+    const directory = this.#directory(topicPartition)
+    let isThere = this.#topicIds.has(name) || (await disk.stat(directory)) !== null
+    const found = isThere ? await this.#readIdentity(name) : null
+    // The id of the metadata log is always the same: it cannot be another one's.
+    const mayBeAnothers = isThere && found === null && topicId !== null && topicId !== METADATA_TOPIC_ID
+    if (mayBeAnothers) isThere = await this.#settleNobodys(topicPartition)
     if (!isThere) {
       assert(topicId !== null, `a new log in ${directory} needs a topic id`)
       const reason = this.#context.space.reasonFor(config.reserveUse)
@@ -261,7 +315,6 @@ export class LogManager {
       await this.#cleaner.forget(name)
       await disk.makeDirectory(directory)
     }
-    const found = known ?? (isThere ? await readPartitionMetadata(disk, directory) : null)
     if (found !== null && topicId !== null && found !== topicId)
       throw new TopicIdMismatchError(directory, found, topicId)
     if (found === null && topicId !== null) {
@@ -308,16 +361,21 @@ export class LogManager {
       this.#untouched.delete(name)
       await log?.abandon()
       await this.#cleaner.forget(name)
-      const directory = this.#directory(topicPartition)
-      if ((await this.#env.disk.stat(directory)) === null) {
-        await this.#noteRemoval(name)
-        return null
-      }
-      const target = `${this.#folder}/${nameFor(topicPartition, this.#env.randomBytes(16).toString('hex'))}`
-      await this.#env.disk.rename(directory, target)
-      await this.#noteRemoval(name)
-      return target
+      return this.#renameAway(topicPartition, nameFor)
     })
+  }
+
+  /** Null when there is no such directory. */
+  async #renameAway(
+    topicPartition: TopicPartition,
+    nameFor: (topicPartition: TopicPartition, unique: string) => string,
+  ): Promise<string | null> {
+    const directory = this.#directory(topicPartition)
+    const isThere = (await this.#env.disk.stat(directory)) !== null
+    const target = `${this.#folder}/${nameFor(topicPartition, this.#env.randomBytes(16).toString('hex'))}`
+    if (isThere) await this.#env.disk.rename(directory, target)
+    await this.#noteRemoval(partitionName(topicPartition))
+    return isThere ? target : null
   }
 
   /**
