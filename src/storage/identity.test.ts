@@ -102,3 +102,62 @@ for (const [what, damage] of Object.entries(REMAINS)) {
     await model.compare(again.log)
   })
 }
+
+world(
+  'two partitions of a topic whose directories were swapped are refused until they are back',
+  async (sim, machine) => {
+    const first = machine.boot()
+    const { manager, log } = await open(first)
+    const second = { topic: 't', partition: 1 }
+    const other = await manager.openLog(second, TEST_TOPIC_ID, defaultLogConfig)
+    const [model, otherModel] = [fill(sim, log), fill(sim, other)]
+    await manager.close()
+    const swap = async (process: Process) => {
+      const { disk } = process.env
+      await disk.rename(`${folder}/t-0`, `${folder}/aside`)
+      await disk.rename(`${folder}/t-1`, `${folder}/t-0`)
+      await disk.rename(`${folder}/aside`, `${folder}/t-1`)
+    }
+    await swap(first)
+    for (let start = 0; start < 2; start++) {
+      const again = await LogManager.open(machine.boot().env, options)
+      const faulty = await again.openFound()
+      assert.deepEqual(faulty.map(({ error }) => error.message.replace(/.*: /, '')).toSorted(), [
+        'the directory is that of partition 0 of the same topic',
+        'the directory is that of partition 1 of the same topic',
+      ])
+      await assert.rejects(again.openLog(topicPartition, TEST_TOPIC_ID, defaultLogConfig), CorruptLogError)
+      await again.close()
+    }
+    await swap(machine.boot())
+    const last = await open(machine.boot())
+    await model.compare(last.log)
+    await otherModel.compare(await last.manager.openLog(second, TEST_TOPIC_ID, defaultLogConfig))
+  },
+)
+
+world(
+  'a directory that Kafka wrote is opened, and says its partition once something is appended',
+  async (sim, machine) => {
+    const first = machine.boot()
+    const { manager, log } = await open(first)
+    const model = fill(sim, log)
+    await log.flush()
+    machine.kill(first)
+    const text = Buffer.from(`version: 0\ntopic_id: ${TEST_TOPIC_ID}`)
+    const file = machine.tree.file(metadata)
+    for (const content of [file.content, file.durable]) {
+      content?.truncate(0)
+      content?.write(text, 0)
+    }
+    const again = await open(machine.boot())
+    await model.compare(again.log)
+    const batch = model.nextBatch()
+    again.log.appendAsLeader(batch, { leaderEpoch: 1, wallMs: 1 })
+    await again.log.flush()
+    const content = Buffer.alloc(file.content.length)
+    machine.tree.file(metadata).content.read(content, 0)
+    assert.equal(content.toString(), `version: 0\ntopic_id: ${TEST_TOPIC_ID}\npartition: 0\n`)
+    assert.equal(manager.logCount, 1)
+  },
+)

@@ -25,7 +25,7 @@ import type { MetaProperties } from './meta-properties.ts'
 import { OpenFiles } from './open-files.ts'
 import { inParallel } from './parallel.ts'
 import { PartitionLog } from './partition-log.ts'
-import { readPartitionMetadata, writePartitionMetadata } from './partition-metadata.ts'
+import { type PartitionIdentity, readPartitionMetadata, writePartitionMetadata } from './partition-metadata.ts'
 import { Remover } from './remover.ts'
 import { RetentionClock } from './retention-clock.ts'
 import { SpaceGuard } from './space-guard.ts'
@@ -90,7 +90,7 @@ export class LogManager {
   /** Found and not opened, or in vain: after an unclean stop such a log may still end in torn bytes. */
   readonly #untouched: Set<string>
   /** Of the partitions found and still there; null: not read yet, or not said. */
-  readonly #topicIds: Map<string, TopicId | null>
+  readonly #identities: Map<string, PartitionIdentity | null>
   #onReadOnlyChange: ((isReadOnly: boolean) => void) | null = null
   #isClosed = false
 
@@ -102,7 +102,7 @@ export class LogManager {
     this.metaProperties = opened.meta
     this.found = opened.found
     this.previousBrokerEpoch = opened.previousBrokerEpoch
-    this.#topicIds = new Map(opened.found.map((topicPartition) => [partitionName(topicPartition), null]))
+    this.#identities = new Map(opened.found.map((topicPartition) => [partitionName(topicPartition), null]))
     this.#untouched = new Set(opened.previousBrokerEpoch === null ? opened.found.map(partitionName) : [])
     this.#checkpoints = opened.checkpoints
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
@@ -194,16 +194,16 @@ export class LogManager {
   async readFound(): Promise<FoundLog[]> {
     const result: FoundLog[] = []
     await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
-      const topicId = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
-      this.#topicIds.set(partitionName(topicPartition), topicId)
-      result.push({ topicPartition, topicId })
+      const identity = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
+      this.#identities.set(partitionName(topicPartition), identity)
+      result.push({ topicPartition, topicId: identity?.topicId ?? null })
     })
     return result
   }
 
   /** Without those that were set aside or deleted. */
   #stillFound(): TopicPartition[] {
-    return this.found.filter((topicPartition) => this.#topicIds.has(partitionName(topicPartition)))
+    return this.found.filter((topicPartition) => this.#identities.has(partitionName(topicPartition)))
   }
 
   /**
@@ -262,8 +262,8 @@ export class LogManager {
   }
 
   /** Null when the directory does not say. */
-  async #readIdentity(name: string): Promise<TopicId | null> {
-    return this.#topicIds.get(name) ?? (await readPartitionMetadata(this.#env.disk, `${this.#folder}/${name}`))
+  async #readIdentity(name: string): Promise<PartitionIdentity | null> {
+    return this.#identities.get(name) ?? (await readPartitionMetadata(this.#env.disk, `${this.#folder}/${name}`))
   }
 
   async #holdsData(name: string): Promise<boolean> {
@@ -292,7 +292,7 @@ export class LogManager {
       partition,
     })
     await this.#renameAway(topicPartition, strayDirectoryName)
-    this.#topicIds.delete(name)
+    this.#identities.delete(name)
     return false
   }
 
@@ -301,7 +301,7 @@ export class LogManager {
     const { disk } = this.#env
     const name = partitionName(topicPartition)
     const directory = this.#directory(topicPartition)
-    let isThere = this.#topicIds.has(name) || (await disk.stat(directory)) !== null
+    let isThere = this.#identities.has(name) || (await disk.stat(directory)) !== null
     const found = isThere ? await this.#readIdentity(name) : null
     // The id of the metadata log is always the same: it cannot be another one's.
     const mayBeAnothers = isThere && found === null && topicId !== null && topicId !== METADATA_TOPIC_ID
@@ -315,12 +315,15 @@ export class LogManager {
       await this.#cleaner.forget(name)
       await disk.makeDirectory(directory)
     }
-    if (found !== null && topicId !== null && found !== topicId)
-      throw new TopicIdMismatchError(directory, found, topicId)
-    if (found === null && topicId !== null) {
-      await writePartitionMetadata(disk, directory, topicId)
+    if (found !== null && topicId !== null && found.topicId !== topicId)
+      throw new TopicIdMismatchError(directory, found.topicId, topicId)
+    const { partition } = topicPartition
+    if (found !== null && found.partition !== null && found.partition !== partition) {
+      const reason = `the directory is that of partition ${found.partition} of the same topic`
+      throw new CorruptLogError(`${directory}/${PARTITION_METADATA}`, 0, reason)
     }
-    return found ?? topicId ?? NO_TOPIC_ID
+    if (found === null && topicId !== null) await writePartitionMetadata(disk, directory, { topicId, partition })
+    return found?.topicId ?? topicId ?? NO_TOPIC_ID
   }
 
   async #exclusively<T>(name: string, action: () => Promise<T>): Promise<T> {
@@ -357,7 +360,7 @@ export class LogManager {
     return this.#exclusively(name, async () => {
       const log = this.#logs.get(name)
       this.#logs.delete(name)
-      this.#topicIds.delete(name)
+      this.#identities.delete(name)
       this.#untouched.delete(name)
       await log?.abandon()
       await this.#cleaner.forget(name)

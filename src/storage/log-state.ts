@@ -177,7 +177,9 @@ export class LogState {
   async settleIdentity(): Promise<void> {
     if (this.isIdentityDurable) return
     this.isDirectoryDirty = true
-    await syncPartitionMetadata(this.context.env.disk, this.directory, this.topicId)
+    const { topicId, topicPartition } = this
+    const { partition } = topicPartition
+    await syncPartitionMetadata(this.context.env.disk, this.directory, { topicId, partition })
     await this.context.syncFolder()
     this.isIdentityDurable = true
   }
