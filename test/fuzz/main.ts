@@ -102,11 +102,12 @@ const inputs = Number(values.inputs)
 const random = new Random(seed)
 console.log(`fuzz: ${inputs} inputs on ${server.kind}, seed ${seed}`)
 // Code is compiled and caches are filled by the first inputs; what they leave is the baseline.
-await attack(Math.min(50_000, Math.ceil(inputs / 5)), random.fork())
+const warming = Math.min(50_000, Math.ceil(inputs / 5))
+await attack(warming, random.fork())
 const baseline = await memory()
 const prober = new Prober(server, directory)
 const start = performance.now()
-await attack(Math.ceil(inputs * 0.8), random.fork())
+await attack(inputs - warming, random.fork())
 const seconds = (performance.now() - start) / 1000
 const longestMs = isMillrace ? await longestStallMs(directory) : null
 const probed = await prober.finish()
