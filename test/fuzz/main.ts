@@ -116,7 +116,7 @@ await serves()
 
 const stall = longestMs ?? probed.longest
 console.log(
-  `${tally.inputs} inputs over ${tally.connections} connections, ${Math.round((inputs * 0.8) / seconds)} a second; ` +
+  `${tally.inputs} inputs over ${tally.connections} connections, ${Math.round((inputs - warming) / seconds)} a second; ` +
     `${tally.answers} connections got answers, ${tally.closedByServer} were closed by the server`,
 )
 console.log(
