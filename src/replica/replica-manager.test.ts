@@ -235,3 +235,23 @@ test('a stop does not wait for a full disk', () =>
     assert.ok(sim.nowMs - before < 1000)
     assert.equal((await stuck).errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
   }))
+
+test('a partition whose directory cannot be read is offline alone, and nothing of it is touched', () =>
+  withMachine(async (machine) => {
+    const first = await ReplicaNode.start(machine.boot().env)
+    await first.createTopic('a', { idByte: 1 })
+    await first.createTopic('b', { idByte: 2 })
+    await first.produce('a', batchOf(['0']))
+    await first.produce('b', batchOf(['0']))
+    await first.stop()
+    machine.losePower('none')
+    machine.failDisk({ operation: 'open', pathEnd: 'a-0/partition.metadata', code: 'EIO', times: 1000 })
+    const second = await ReplicaNode.start(machine.boot().env, { image: first.image })
+    assert.ok(second.heard.includes('offline a-0 DiskError'), second.heard.join('; '))
+    assert.equal((await second.fetch('a')).errorCode, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert.deepEqual(await valuesIn(second, 'b'), ['0'])
+    assert.deepEqual(
+      machine.tree.list('/data').filter((name) => name.startsWith('a-')),
+      ['a-0'],
+    )
+  }))

@@ -190,13 +190,17 @@ export class LogManager {
     return { openFiles: files.count, tailBytes: tails.retainedBytes, indexBytes: indexes.bytes }
   }
 
-  /** The topic ids of the partitions found, as their directories say. */
+  /** The topic ids of the partitions found, as their directories say. One that cannot be read is left out: opening it says why. */
   async readFound(): Promise<FoundLog[]> {
     const result: FoundLog[] = []
     await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
-      const identity = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
-      this.#identities.set(partitionName(topicPartition), identity)
-      result.push({ topicPartition, topicId: identity?.topicId ?? null })
+      try {
+        const identity = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
+        this.#identities.set(partitionName(topicPartition), identity)
+        result.push({ topicPartition, topicId: identity?.topicId ?? null })
+      } catch (error) {
+        if (!(error instanceof DiskError)) throw error
+      }
     })
     return result
   }
