@@ -9,6 +9,7 @@ import type { MetadataChanges } from '../metadata/changes.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { recordsOf } from '../metadata/snapshot.ts'
+import type { TopicId } from '../model/ids.ts'
 import type { DescribeQuorumRequest, DescribeQuorumResponse } from '../protocol/apis/describe-quorum.ts'
 import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
 import { describeQuorum } from './describe-quorum.ts'
@@ -121,6 +122,11 @@ export class MetadataController {
     // Without records of its own the answer may still rest on some that are not committed yet.
     await (decision.records.length > 0 ? this.#commit(decision.records) : this.#whenCommitted())
     return decision.response
+  }
+
+  /** The topics that were deleted, as far back as the log goes. */
+  removedTopics(): Promise<ReadonlySet<TopicId>> {
+    return this.#log.removedTopics()
   }
 
   describeQuorum(request: DescribeQuorumRequest): DescribeQuorumResponse {

@@ -3,10 +3,12 @@ import { LogUnavailableError } from '../env/replicated-log.ts'
 import type { Env } from '../env/env.ts'
 import type { ImagePosition, MetadataImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
+import type { TopicId } from '../model/ids.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
 import { buildControlBatch, type ControlRecord, type Voter } from './control-records.ts'
 import { ImageLoader } from './image-loader.ts'
 import { buildMetadataBatch, decodeBatches, encodeParts, METADATA_BATCH_BYTES_MAX } from './metadata-batch.ts'
+import { removedTopics } from './removed-topics.ts'
 import { NO_DIRECTORY, NOBODY, readQuorumState, writeQuorumState } from './quorum-state.ts'
 import { type SnapshotId, type VoterSet, voterSetRecords, writeSnapshot } from './snapshot-file.ts'
 import { loadNewestSnapshot, MetadataUnreadableError, pruneSnapshots } from './snapshots.ts'
@@ -223,6 +225,11 @@ export class QuorumLog {
     this.#env.log.info('Wrote a metadata snapshot', { offset: id.offset, epoch, bytes })
     const oldest = await pruneSnapshots(this.#env, folder)
     if (oldest !== null && oldest.offset > log.logStartOffset) await log.advanceStartOffset(oldest.offset)
+  }
+
+  /** See `removedTopics`. */
+  removedTopics(): Promise<ReadonlySet<TopicId>> {
+    return removedTopics(this.#options.log, this.#committedOffset)
   }
 
   /** Waits for a snapshot in work. The log itself is closed by its manager. */

@@ -5,7 +5,7 @@ import { batchesOf, recordsOf } from '../protocol/batch/records.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Machine } from '../sim/machine.ts'
 import { type Sim, simulate } from '../sim/sim.ts'
-import { batchOf, ReplicaNode } from '../testing/replica-node.ts'
+import { batchOf, ReplicaNode, topicIdOf } from '../testing/replica-node.ts'
 
 async function withMachine(run: (machine: Machine, sim: Sim) => Promise<void>): Promise<void> {
   await simulate({ seed: 4 }, (sim) => run(sim.addMachine('one'), sim))
@@ -254,4 +254,20 @@ test('a partition whose directory cannot be read is offline alone, and nothing o
       machine.tree.list('/data').filter((name) => name.startsWith('a-')),
       ['a-0'],
     )
+  }))
+
+test('what a crash left of a deleted topic is deleted at the next start; what nobody speaks of is kept', () =>
+  withMachine(async (machine, sim) => {
+    const first = await ReplicaNode.start(machine.boot().env)
+    const before = first.image
+    await first.createTopic('deleted', { idByte: 1 })
+    await first.createTopic('unknown', { idByte: 2 })
+    for (const topic of ['deleted', 'unknown']) await first.produce(topic, batchOf(['0']))
+    machine.losePower('none')
+    const removedTopics = async () => new Set([topicIdOf(1)])
+    await ReplicaNode.start(machine.boot().env, { image: before, removedTopics })
+    await sim.runFor(1000)
+    const left = machine.tree.list('/data').filter((name) => /^(deleted|unknown)-0/.test(name))
+    assert.equal(left.length, 1, left.join())
+    assert.match(left[0] ?? '', /^unknown-0\.[0-9a-f]{32}-stray$/)
   }))

@@ -7,7 +7,7 @@ import type { ReplicatedLog } from '../env/replicated-log.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
-import { METADATA_TOPIC, partitionName, type TopicPartition } from '../model/ids.ts'
+import { METADATA_TOPIC, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import type { Effect, EligibleBroker } from '../partition/types.ts'
 import type { DeleteRecordsRequest } from '../protocol/apis/delete-records.ts'
 import type { DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
@@ -63,6 +63,8 @@ export interface ReplicaOptions {
   readonly events: ReplicaEvents
   /** A topic's resolved configuration under an image. */
   configOf(topic: string, image: MetadataImage): TopicConfigSource
+  /** The topics that certainly were deleted, for the directories that an image does not know. Asked at most once, in `start`. */
+  removedTopics?(): Promise<ReadonlySet<TopicId>>
   /** `replica.lag.time.max.ms` */
   readonly lagTimeMaxMs?: number
   /** Shared with whoever sends the answers. */
@@ -133,16 +135,7 @@ export class ReplicaManager {
   async start(image: MetadataImage): Promise<void> {
     this.hosted.image = image
     await this.#highWatermarks.load()
-    await inParallel(await this.#logs.readFound(), LOGS_AT_ONCE, async ({ topicPartition, topicId }) => {
-      // The quorum's own, which no image places.
-      if (topicPartition.topic === METADATA_TOPIC || this.#stopped) return
-      const topic = image.topic(topicPartition.topic)
-      const placed = topic?.partitions[topicPartition.partition]?.replicas.includes(this.#options.nodeId)
-      // Never deleted: metadata that is behind, or lost, must not cost data (reliability A5).
-      // One that does not say whose it is, is judged when it is opened.
-      const isAnothers = topicId !== null && topic?.topicId !== topicId
-      if (!placed || isAnothers) await this.#logs.quarantine(topicPartition)
-    })
+    await this.#clearUnknown(image)
     await inParallel([...this.#placed(image)], LOGS_AT_ONCE, async ({ topic, partition }) => {
       if (!this.#stopped) await this.#open(topic, partition)
     })
@@ -152,6 +145,28 @@ export class ReplicaManager {
     this.#every((this.#options.lagTimeMaxMs ?? 30_000) / 2, () => this.#onLagTick())
     this.#every(this.#options.retentionIntervalMs ?? 300_000, () => this.#onRetentionTick())
     this.#logs.startCleaner({ highWatermarkOf: this.#highWatermarkOf, limits: () => this.#cleanerLimits() })
+  }
+
+  /**
+   * Directories that the image does not place here. One of a topic that was deleted just before a crash is deleted now.
+   * Any other is set aside and kept: metadata that is behind, or lost, must not cost data (reliability A5).
+   */
+  async #clearUnknown(image: MetadataImage): Promise<void> {
+    const unknown = (await this.#logs.readFound()).filter(({ topicPartition, topicId }) => {
+      // The quorum's own, which no image places.
+      if (topicPartition.topic === METADATA_TOPIC) return false
+      const topic = image.topic(topicPartition.topic)
+      const placed = topic?.partitions[topicPartition.partition]?.replicas.includes(this.#options.nodeId)
+      // One that does not say whose it is, is judged when it is opened.
+      return !placed || (topicId !== null && topic?.topicId !== topicId)
+    })
+    if (unknown.length === 0) return
+    const removed = (await this.#options.removedTopics?.()) ?? new Set()
+    await inParallel(unknown, LOGS_AT_ONCE, async ({ topicPartition, topicId }) => {
+      if (this.#stopped) return
+      if (topicId !== null && removed.has(topicId)) await this.#logs.deleteLog(topicPartition)
+      else await this.#logs.quarantine(topicPartition)
+    })
   }
 
   /** Brings logs and leaders to `image`, which is the one after the last. */

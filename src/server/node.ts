@@ -327,6 +327,7 @@ export class Node implements HttpSource {
       folder: this.config.dataFolder,
       configOf: (topic, at) => topicConfigSource(at, this.#broker, topic),
       answers: this.#acceptor.answers,
+      removedTopics: () => metadata.removedTopics(),
       lagTimeMaxMs: number('replica.lag.time.max.ms'),
       fetchMaxBytes: number('fetch.max.bytes'),
       producerIdExpirationOf: (at) => brokerNumber(at, this.#broker, 'producer.id.expiration.ms'),

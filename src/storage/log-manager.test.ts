@@ -357,3 +357,15 @@ withLog('what was set aside is not opened with the others found', async (_, mach
   assert.equal(second.get(topicPartition), null)
   assert.equal(second.logCount, 1)
 })
+
+withLog(
+  'the first record in a log that was closed cleanly without any outlives a power cut, with its identity',
+  async (_, machine, { manager }, model) => {
+    await manager.close()
+    const second = await open(machine.boot().env)
+    fill(second.log, model, 1)
+    await second.log.flush()
+    machine.losePower('all')
+    await model.compare((await open(machine.boot().env)).log)
+  },
+)

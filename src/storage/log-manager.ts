@@ -253,8 +253,9 @@ export class LogManager {
       const actualId = await this.#identify(topicPartition, topicId, config)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
-      state.isIdentityDurable = input.isClean
       await recoverLog(state, input)
+      // With the first record: a log that was closed cleanly without any has never been synced.
+      state.isIdentityDurable = input.isClean && state.bytes > 0
       state.resumeRecoveryPoint(input.recoveryPoint)
       this.#untouched.delete(name)
       await this.#cleaner.opened(state)
@@ -351,9 +352,17 @@ export class LogManager {
     if (path !== null) this.#remover.removeTree(path)
   }
 
-  /** Closes the partition and keeps its files under another name: nobody knows what they are, or they are damaged. */
+  /**
+   * Closes the partition and keeps its files under another name: nobody knows what they are, or they are damaged. A
+   * directory that a crash left without any is removed.
+   */
   async quarantine(topicPartition: TopicPartition): Promise<void> {
-    await this.#moveAway(topicPartition, strayDirectoryName)
+    const isEmpty = await this.#env.disk.list(this.#directory(topicPartition)).then(
+      (names) => names.length === 0,
+      () => false,
+    )
+    if (isEmpty) await this.deleteLog(topicPartition)
+    else await this.#moveAway(topicPartition, strayDirectoryName)
   }
 
   async #moveAway(
