@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LogUnavailableError } from '../env/replicated-log.ts'
 import { batchesOf, recordsOf } from '../protocol/batch/records.ts'
+import type { TopicId } from '../model/ids.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Machine } from '../sim/machine.ts'
 import { type Sim, simulate } from '../sim/sim.ts'
@@ -264,7 +265,7 @@ test('what a crash left of a deleted topic is deleted at the next start; what no
     await first.createTopic('unknown', { idByte: 2 })
     for (const topic of ['deleted', 'unknown']) await first.produce(topic, batchOf(['0']))
     machine.losePower('none')
-    const removedTopics = async () => new Set([topicIdOf(1)])
+    const removedTopics = async () => new Set([topicIdOf(1) as TopicId])
     await ReplicaNode.start(machine.boot().env, { image: before, removedTopics })
     await sim.runFor(1000)
     const left = machine.tree.list('/data').filter((name) => /^(deleted|unknown)-0/.test(name))
