@@ -1,6 +1,6 @@
 import type { Env } from '../env/env.ts'
 import { DataFolderError } from '../storage/errors.ts'
-import { FOLDER_LOCK, META_PROPERTIES, parsePartitionDirectory } from '../storage/file-names.ts'
+import { FOLDER_LOCK, META_PROPERTIES, parsePartitionDirectory, TEMPORARY_SUFFIX } from '../storage/file-names.ts'
 import { LogManager, type LogManagerOptions } from '../storage/log-manager.ts'
 
 /**
@@ -23,9 +23,7 @@ async function refuseForeignFolder(env: Env, folder: string): Promise<void> {
   if (there === null) return
   if (there.kind !== 'directory') throw new DataFolderError('unreadable', `${folder} is a file, not a folder`)
   const names = await env.disk.list(folder)
-  const foreign = names.filter(
-    (name) => name !== FOLDER_LOCK && name !== LOST_AND_FOUND && parsePartitionDirectory(name) === null,
-  )
+  const foreign = names.filter((name) => !BEFORE_ALL.includes(name) && parsePartitionDirectory(name) === null)
   if (foreign.length === 0) return
   const shown = foreign.slice(0, 3).join(', ')
   throw new DataFolderError(
@@ -34,5 +32,8 @@ async function refuseForeignFolder(env: Env, folder: string): Promise<void> {
   )
 }
 
-/** In the root of every fresh ext4 file system. */
-const LOST_AND_FOUND = 'lost+found'
+/**
+ * What may lie in a folder that is nobody's yet: the beginning of a first start that a crash has cut short, and what is in
+ * the root of every fresh ext4 file system.
+ */
+const BEFORE_ALL = [FOLDER_LOCK, META_PROPERTIES + TEMPORARY_SUFFIX, 'lost+found']
