@@ -369,3 +369,22 @@ withLog(
     await model.compare((await open(machine.boot().env)).log)
   },
 )
+
+test('the identity of a log that a crash left before its first sync is durable as soon as its records count as such', async () => {
+  await simulate({ seed: 9 }, async (sim) => {
+    const machine = sim.addMachine('node')
+    const model = new LogModel(sim.streams.workload)
+    const first = machine.boot()
+    const { log } = await open(first.env)
+    // Written, but not synced; then only the process dies.
+    machine.failDisk({ operation: 'sync', pathEnd: '.log', code: 'EIO' })
+    fill(log, model, 1)
+    await assert.rejects(log.flush(), /EIO/)
+    machine.kill(first)
+    const second = await open(machine.boot().env)
+    assert.equal(second.log.durableOffset, model.endOffset)
+    await second.manager.checkpoint()
+    machine.losePower('all')
+    await model.compare((await open(machine.boot().env)).log)
+  })
+})

@@ -254,8 +254,7 @@ export class LogManager {
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
       await recoverLog(state, input)
-      // With the first record: a log that was closed cleanly without any has never been synced.
-      state.isIdentityDurable = input.isClean && state.bytes > 0
+      await this.#settleIdentity(state, input.recoveryPoint)
       state.resumeRecoveryPoint(input.recoveryPoint)
       this.#untouched.delete(name)
       await this.#cleaner.opened(state)
@@ -264,6 +263,20 @@ export class LogManager {
       this.#checkpoints.add(name, state)
       return log
     })
+  }
+
+  /**
+   * A recovery point above 0 promises that the directory, and whose it is, are durable; so they are made so before there
+   * can be one. An empty log waits for its first record.
+   */
+  async #settleIdentity(state: LogState, recoveryPoint: number): Promise<void> {
+    if (state.bytes === 0) return
+    if (recoveryPoint > 0) state.isIdentityDurable = true
+    else {
+      await state.settleIdentity()
+      await this.#env.disk.syncDirectory(state.directory)
+      state.isDirectoryDirty = false
+    }
   }
 
   /** Null when the directory does not say. */
