@@ -178,6 +178,8 @@ export class MetadataController {
     const image = this.#committed
     this.#bytesSinceSnapshot = 0
     this.#snapshotAtMs = this.#env.clock.monotonicMs()
+    // What the node has not done yet (removing a deleted topic's files, say) must still be told by the log after a crash.
+    await this.#published.settled()
     await this.#log.takeSnapshot(image.position, recordsOf(image), metadataVersionOf(image))
   }
 
