@@ -1,17 +1,21 @@
 /**
- * Topics are created, written to and deleted on one node that dies at random instants, with a metadata snapshot every few
+ * Topics are created, grown, written to, emptied and deleted on one node that dies at random instants, with a metadata snapshot every few
  * records. What was answered must hold: a created topic is there with its id and every acknowledged record, a deleted one
  * is not, nothing of it is seen under a later topic of its name, and no directory is left that nobody knows.
  */
 import assert from 'node:assert/strict'
+import { CreatePartitions } from '../../src/protocol/apis/create-partitions.ts'
 import { CreateTopics } from '../../src/protocol/apis/create-topics.ts'
+import { DeleteRecords } from '../../src/protocol/apis/delete-records.ts'
 import { DeleteTopics } from '../../src/protocol/apis/delete-topics.ts'
 import { Fetch } from '../../src/protocol/apis/fetch.ts'
+import { ListOffsets } from '../../src/protocol/apis/list-offsets.ts'
 import { Metadata } from '../../src/protocol/apis/metadata.ts'
 import { Produce } from '../../src/protocol/apis/produce.ts'
 import { buildBatch } from '../../src/protocol/batch/build.ts'
 import { batchesOf, recordsOf } from '../../src/protocol/batch/records.ts'
 import { ErrorCode } from '../../src/protocol/errors.ts'
+import { EARLIEST } from '../../src/sim/clients/fetching.ts'
 import type { ClusterClient } from '../../src/sim/clients/cluster-client.ts'
 import { DATA_FOLDER, SimCluster, type SimNode } from '../../src/sim/cluster.ts'
 import { FileNode } from '../../src/sim/disk/nodes.ts'
@@ -71,9 +75,11 @@ async function act(sim: Sim, topics: readonly Topic[], untilMs: number): Promise
   const random = sim.streams.workload
   while (sim.nowMs < untilMs) {
     const topic = random.pick(topics)
-    const what = random.pick(['create', 'delete', 'send', 'send', 'send'] as const)
+    const what = random.pick(['create', 'delete', 'grow', 'wipe', 'send', 'send', 'send', 'send'] as const)
     if (what === 'create') await topic.create(random.between(1, 3))
     else if (what === 'delete') await topic.delete()
+    else if (what === 'grow') await topic.grow()
+    else if (what === 'wipe') await topic.wipe()
     else await topic.send()
     await sim.runFor(random.float() * 20)
   }
@@ -88,8 +94,13 @@ class Topic {
   #partitions = 0
   #isSure = true
   #values = 0
-  /** Acknowledged in partition 0 of `#topicId`. */
-  #acknowledged: string[] = []
+  /** There may be more partitions: an answer did not come. */
+  #mayHaveGrown = false
+  /** Acknowledged in partition 0 of `#topicId`, by value. */
+  #acknowledged = new Map<string, number>()
+  /** Nothing before this offset is there any more; nothing before the other one need be. */
+  #wipedTo = 0
+  #maybeWipedTo = 0
 
   constructor(client: ClusterClient, name: string) {
     this.#client = client
@@ -118,7 +129,36 @@ class Topic {
     if (topicId === this.#topicId) return
     this.#topicId = topicId
     this.#partitions = partitions
-    this.#acknowledged = []
+    this.#mayHaveGrown = false
+    this.#acknowledged.clear()
+    this.#wipedTo = 0
+    this.#maybeWipedTo = 0
+  }
+
+  /** One partition more. */
+  async grow(): Promise<void> {
+    if (this.#topicId === null || this.#partitions >= 5 || this.#mayHaveGrown) return
+    const body = { topics: [{ name: this.name, count: this.#partitions + 1, assignments: null }], timeoutMs: 5000 }
+    const answer = await this.#ask(async () =>
+      (await this.#client.any()).request(CreatePartitions, { ...body, validateOnly: false }),
+    )
+    const grown = answer?.results[0]
+    if (grown === undefined) this.#mayHaveGrown = true
+    else if (grown.errorCode === 0) this.#partitions++
+    else assert.equal(grown.errorCode, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+  }
+
+  /** Deletes all records of partition 0. */
+  async wipe(): Promise<void> {
+    if (this.#topicId === null) return
+    const topics = [{ name: this.name, partitions: [{ partitionIndex: 0, offset: -1 }] }]
+    const answer = await this.#ask(async () =>
+      (await this.#client.any()).request(DeleteRecords, { topics, timeoutMs: 5000 }),
+    )
+    const wiped = answer?.topics[0]?.partitions[0]
+    const mayBeGone = Math.max(0, ...this.#acknowledged.values()) + 1
+    if (wiped?.errorCode === 0) this.#wipedTo = Math.max(this.#wipedTo, wiped.lowWatermark)
+    this.#maybeWipedTo = Math.max(this.#maybeWipedTo, this.#wipedTo, wiped === undefined ? mayBeGone : 0)
   }
 
   async delete(): Promise<void> {
@@ -147,7 +187,8 @@ class Topic {
         { fromVersion: BY_ID_VERSION },
       ),
     )
-    if (answer?.responses[0]?.partitionResponses[0]?.errorCode === 0) this.#acknowledged.push(value)
+    const sent = answer?.responses[0]?.partitionResponses[0]
+    if (sent?.errorCode === 0) this.#acknowledged.set(value, sent.baseOffset)
   }
 
   /** Null when no answer came. */
@@ -172,19 +213,36 @@ class Topic {
     else this.#begin(isThere ? found.topicId : null, found.partitions.length)
     this.#isSure = true
     if (this.#topicId === null) return
+    if (this.#mayHaveGrown && found.partitions.length === this.#partitions + 1) this.#partitions++
+    this.#mayHaveGrown = false
     assert.equal(found.partitions.length, this.#partitions)
     const values = await this.#read(this.#topicId)
-    assert.deepEqual(
-      this.#acknowledged.filter((value) => !values.includes(value)),
-      [],
-      `${this.name} has every acknowledged record`,
-    )
+    for (const [value, offset] of this.#acknowledged) {
+      if (offset < this.#wipedTo) assert.ok(!values.includes(value), `${value} was deleted and is there again`)
+      else if (offset >= this.#maybeWipedTo) assert.ok(values.includes(value), `${value} was acknowledged and is lost`)
+    }
     assert.ok(values.every((value) => value.startsWith(`${this.name}-`)))
+  }
+
+  /** The first offset of partition 0. */
+  #start(): Promise<number> {
+    const topics = [
+      { name: this.name, partitions: [{ partitionIndex: 0, currentLeaderEpoch: -1, timestamp: EARLIEST }] },
+    ]
+    return this.#client.persist(async () => {
+      const answer = await (await this.#client.any()).request(
+        ListOffsets,
+        { topics, replicaId: -1 },
+        { fromVersion: 1 },
+      )
+      const partition = answer.topics[0]?.partitions[0]
+      return partition?.errorCode === 0 ? partition.offset : null
+    })
   }
 
   async #read(topicId: string): Promise<string[]> {
     const values: string[] = []
-    for (let fetchOffset = 0; ; ) {
+    for (let fetchOffset = await this.#start(); ; ) {
       const partitions = [{ partition: 0, fetchOffset, partitionMaxBytes: 1 << 20 }]
       const body = { maxWaitMs: 0, minBytes: 0, topics: [{ topicId, partitions }], forgottenTopicsData: [] }
       const read = await this.#client.persist(async () => {
