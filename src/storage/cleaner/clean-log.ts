@@ -65,7 +65,7 @@ export class CleaningRound {
   constructor(input: RoundInput) {
     this.#input = input
     this.#state = input.plan.state
-    this.#truncations = input.plan.state.truncations
+    this.#truncations = input.plan.truncations
   }
 
   async run(): Promise<RoundResult> {

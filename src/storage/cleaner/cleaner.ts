@@ -198,6 +198,11 @@ export class LogCleaner {
 
   async #planOf(state: LogState): Promise<CleaningPlan | null> {
     if (state.isClosed || state.failure !== null || !state.config.cleanupPolicy.includes('compact')) return null
+    if (state.isTruncating) {
+      // What it says of itself now is neither the old nor the new.
+      this.#candidates.add(state)
+      return null
+    }
     const firstDirty = Math.max(this.#firstDirty.get(nameOf(state))?.offset ?? 0, state.logStartOffset)
     const highWatermark = this.#owner?.highWatermarkOf(state.topicPartition) ?? 0
     try {

@@ -6,6 +6,8 @@ import type { Segment } from '../segment.ts'
 /** What could be compacted of a log now. */
 export interface CleaningPlan {
   readonly state: LogState
+  /** How often the log had been truncated when this was planned: after one more it is void. */
+  readonly truncations: number
   /** All below was compacted before. */
   readonly firstDirty: number
   /** Base of the first segment that must stay as it is. */
@@ -31,6 +33,7 @@ export interface PlanInput {
  */
 export async function planCleaning(state: LogState, input: PlanInput): Promise<CleaningPlan> {
   const { firstDirty, highWatermark, wallMs } = input
+  const { truncations } = state
   const { minCompactionLagMs, maxCompactionLagMs, minCleanableDirtyRatio } = state.config
   const segments = state.segments.slice(0, -1)
   const limits = segments.map((_, i) => state.segmentLimit(i))
@@ -58,7 +61,7 @@ export async function planCleaning(state: LogState, input: PlanInput): Promise<C
   const isUrgent = dirtyBytes > 0 && wallMs - oldestMs > maxCompactionLagMs
   const isDue = dirtyBytes > 0 && (isUrgent || dirtyRatio > minCleanableDirtyRatio)
   const mayRipen = isBlocked || (dirtyBytes > 0 && Number.isSafeInteger(maxCompactionLagMs))
-  return { state, firstDirty, endOffset, dirtyBytes, dirtyRatio, mayRipen, isDue }
+  return { state, truncations, firstDirty, endOffset, dirtyBytes, dirtyRatio, mayRipen, isDue }
 }
 
 /** Of the first batch. A segment without timestamps is not urgent. */
