@@ -1,17 +1,19 @@
 import fs from 'node:fs'
 import { assert } from '../base/assert.ts'
-import { DiskError, type DiskFile } from '../env/disk.ts'
+import { DiskError, type DiskFile, isOutOfSpace } from '../env/disk.ts'
 import { call } from './disk-error.ts'
 
 /** A file on libuv's thread pool. Closed exactly once by its owner, when nothing is outstanding. */
 export class NodeDiskFile implements DiskFile {
   readonly path: string
+  readonly writesThrough: boolean
   #descriptor: number
-  /** The first failed sync. The kernel forgets it (the pages count as clean afterwards), so we must not. */
+  /** The first failed sync, or write that was to be one. The kernel forgets it (the pages count as clean afterwards), so we must not. */
   #poison: DiskError | null = null
 
-  constructor(path: string, descriptor: number) {
+  constructor(path: string, descriptor: number, { writesThrough }: { writesThrough: boolean }) {
     this.path = path
+    this.writesThrough = writesThrough
     this.#descriptor = descriptor
   }
 
@@ -34,6 +36,17 @@ export class NodeDiskFile implements DiskFile {
   }
 
   async write(buffers: readonly Buffer[], position: number): Promise<void> {
+    if (!this.writesThrough) return this.#write(buffers, position)
+    if (this.#poison) throw this.#poison
+    try {
+      await this.#write(buffers, position)
+    } catch (error) {
+      if (!isOutOfSpace(error)) this.#poison ??= error as DiskError
+      throw error
+    }
+  }
+
+  async #write(buffers: readonly Buffer[], position: number): Promise<void> {
     const descriptor = this.#open()
     let rest = buffers
     let at = position

@@ -6,12 +6,15 @@ import { call } from './disk-error.ts'
 import { NodeDiskFile } from './disk-file.ts'
 import { takeLock } from './folder-lock.ts'
 
-const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
+const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
+/** Not every system has it. */
+const CAN_WRITE_THROUGH = O_DSYNC !== undefined
 const OPEN_FLAGS = {
   read: O_RDONLY,
   write: O_RDWR,
   create: O_RDWR | O_CREAT,
   exclusive: O_RDWR | O_CREAT | O_EXCL,
+  durable: O_RDWR | O_CREAT | (O_DSYNC ?? 0),
 }
 
 /** Without a bound of the caller's own; far above every file that is read whole (checkpoints, indexes, snapshots). */
@@ -21,7 +24,7 @@ const READ_FILE_BYTES_MAX = 2 ** 30
 export const nodeDisk: Disk = {
   async open(path, mode) {
     const descriptor = await call<number>(path, (done) => fs.open(path, OPEN_FLAGS[mode], 0o644, done))
-    return new NodeDiskFile(path, descriptor)
+    return new NodeDiskFile(path, descriptor, { writesThrough: mode === 'durable' && CAN_WRITE_THROUGH })
   },
 
   async stat(path): Promise<FileStat | null> {

@@ -29,6 +29,8 @@ export interface FileStat {
   readonly modifiedMs: number
 }
 
+export type OpenMode = 'read' | 'write' | 'create' | 'exclusive' | 'durable'
+
 export interface DiskSpace {
   /** For us: less than is free where some is kept for the administrator. */
   readonly freeBytes: number
@@ -41,8 +43,11 @@ export interface DiskSpace {
  * loses nothing that `write` has reported.
  */
 export interface Disk {
-  /** All but `read` may also write. `create` makes the file when missing; `exclusive` fails with EEXIST when it exists. */
-  open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile>
+  /**
+   * All but `read` may also write. `create` makes the file when missing, `exclusive` fails with EEXIST when it exists, and
+   * `durable` is `create` for a file that writes through.
+   */
+  open(path: string, mode: OpenMode): Promise<DiskFile>
   /** Null when there is nothing at `path`. */
   stat(path: string): Promise<FileStat | null>
   /** Names, sorted. */
@@ -73,6 +78,12 @@ export interface DiskLock {
 
 export interface DiskFile {
   readonly path: string
+  /**
+   * Each write is durable when it resolves, with the file's length, in one step instead of two. It makes only its own
+   * bytes durable: what was written before by other means still needs a `sync`. When a write fails for another reason
+   * than room, no later success may be trusted, as with `sync`.
+   */
+  readonly writesThrough: boolean
   /** Fills `buffer` from `position`; returns fewer bytes only at the end of the file. */
   read(buffer: Buffer, position: number): Promise<number>
   /**

@@ -23,8 +23,10 @@ interface FlushWaiter {
 
 /**
  * Carries the tail to the file and the file to the platter. One write and one sync are outstanding at most; what
- * arrives meanwhile goes into the next (group commit). A segment is synced before its successor gets the first byte,
- * so that a torn tail can only be in the last one. The first error of a sync is the last thing this log does (S5).
+ * arrives meanwhile goes into the next (group commit). In the fsync mode the file writes through, so that one step does
+ * for both, but for the first bytes of a file: its name needs a sync of its own. A segment is synced before its successor
+ * gets the first byte, so that a torn tail can only be in the last one. The first error of a sync is the last thing this
+ * log does (S5).
  */
 export class LogWriter {
   readonly #state: LogState
@@ -90,6 +92,7 @@ export class LogWriter {
     const state = this.#state
     const entries = state.tail.gather(WRITE_BYTES_MAX, WRITE_BUFFERS_MAX)
     const { segment, position } = entries[0] as TailEntry
+    let isDurable = false
     this.#writingTo = segment
     try {
       await this.#prepare(segment)
@@ -98,6 +101,8 @@ export class LogWriter {
       const { file } = segment.lease as FileLease
       if (this.#mustRollBack) await file.truncate(position)
       this.#mustRollBack = false
+      // Such a write makes its own bytes durable only, so there must be none before it that are not.
+      isDurable = file.writesThrough && segment.syncedBytes === segment.writtenBytes
       await file.write(buffersOf(entries), position)
     } catch (error) {
       await this.#writeFailed(segment, error)
@@ -106,9 +111,16 @@ export class LogWriter {
       this.#writingTo = null
     }
     for (const entry of entries) segment.writtenBytes += entry.buffer.length
-    if (!this.#unsynced.includes(segment)) this.#unsynced = [...this.#unsynced, segment]
     state.tail.written(entries)
     state.writtenOffset = (entries.at(-1) as TailEntry).endOffset
+    if (isDurable) segment.syncedBytes = segment.writtenBytes
+    if (isDurable && this.#isAllElseDurable) {
+      this.#releaseFile(segment)
+      this.#becameDurable(state.writtenOffset)
+      if (segment.pendingOffsets.length > PENDING_ENTRIES_MAX) await flushDerived(state)
+      return
+    }
+    if (!this.#unsynced.includes(segment)) this.#unsynced = [...this.#unsynced, segment]
     this.#state.parts?.progressed()
     this.#kickSync()
     // The next checkpoint asks for a sync.
@@ -116,17 +128,33 @@ export class LogWriter {
     if (segment.pendingOffsets.length > PENDING_ENTRIES_MAX) await flushDerived(state)
   }
 
+  /** Nothing but the write itself was missing: no sync is wanted or under way, of a file or of names. */
+  get #isAllElseDurable(): boolean {
+    const { isDirectoryDirty, isIdentityDurable } = this.#state
+    return this.#unsynced.length === 0 && !this.#isSyncing && !isDirectoryDirty && isIdentityDurable
+  }
+
+  #becameDurable(offset: number): void {
+    const state = this.#state
+    if (state.failure !== null) return
+    state.durableOffset = Math.max(state.durableOffset, offset)
+    state.context.changed(state)
+    this.#resolveWaiters()
+    state.parts?.progressed()
+  }
+
   /** The segment's file is open, and its predecessor is durable. */
   async #prepare(segment: Segment): Promise<void> {
     const state = this.#state
     if (segment.lease !== null) return
-    const before = state.segments[state.segments.indexOf(segment) - 1]
-    if (before !== undefined && before.syncedBytes < before.writtenBytes) {
+    // Its bytes and its name: a write through makes the bytes durable long before the name is.
+    if (segment.writtenBytes === 0 && state.durableOffset < state.writtenOffset) {
       this.#syncWanted = Math.max(this.#syncWanted, state.writtenOffset)
       await this.#untilSynced(state.writtenOffset)
       if (!this.#mayRun) return
     }
-    const lease = await state.context.files.acquire(state.path(segment, 'log'), 'create')
+    const use = state.config.durabilityMode === 'fsync' ? 'durable' : 'create'
+    const lease = await state.context.files.acquire(state.path(segment, 'log'), use)
     if (segment.writtenBytes === 0) {
       state.isDirectoryDirty = true
       // A file of this name may be left from before a crash.
@@ -207,11 +235,7 @@ export class LogWriter {
       state.fail(error)
       return
     }
-    if (state.failure !== null) return
-    state.durableOffset = target
-    state.context.changed(state)
-    this.#resolveWaiters()
-    this.#state.parts?.progressed()
+    this.#becameDurable(target)
   }
 
   /** No sync has failed: none was begun. */
@@ -224,8 +248,9 @@ export class LogWriter {
   async #syncSegment(segment: Segment): Promise<void> {
     const bytes = segment.writtenBytes
     assert(segment.lease !== null, `segment ${segment.baseOffset} has unsynced bytes and no file`)
-    await segment.lease.file.sync()
-    segment.syncedBytes = bytes
+    // Written through, it is here for its name only.
+    if (segment.syncedBytes < bytes) await segment.lease.file.sync()
+    segment.syncedBytes = Math.max(segment.syncedBytes, bytes)
     if (segment.writtenBytes !== bytes || this.#writingTo === segment) return
     this.#forgetUnsynced(segment)
     this.#releaseFile(segment)

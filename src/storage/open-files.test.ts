@@ -43,3 +43,22 @@ test('after a drop the path means another file, and whoever has the old one keep
     assert.equal(disk.openFiles, 1)
   })
 })
+
+test('who writes gets a descriptor that writes as wanted, whoever reads keeps the other', async () => {
+  await simulate({ seed: 3 }, async (sim) => {
+    const { disk } = sim.addMachine('node').boot()
+    const files = new OpenFiles(disk, 10)
+    const plain = await files.acquire('/a', 'create')
+    const through = await files.acquire('/a', 'durable')
+    assert.deepEqual([plain.file.writesThrough, through.file.writesThrough], [false, true])
+    const reader = await files.acquire('/a', 'read')
+    assert.equal(reader.file, through.file)
+    await through.file.write([Buffer.from('x')], 0)
+    assert.equal(await plain.file.read(Buffer.alloc(1), 0), 1)
+    plain.release()
+    through.release()
+    reader.release()
+    await sim.runFor(10)
+    assert.equal(disk.openFiles, 1)
+  })
+})

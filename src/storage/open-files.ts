@@ -1,8 +1,13 @@
 import { assert } from '../base/assert.ts'
 import { type Disk, DiskError, type DiskFile } from '../env/disk.ts'
 
+/** `read`: a file that is there. The others make it when missing, and differ in how it writes. */
+type Use = 'read' | 'create' | 'durable'
+
 interface OpenFile {
   readonly path: string
+  /** Each write is durable by itself. */
+  readonly writesThrough: boolean
   readonly opening: Promise<DiskFile>
   file: DiskFile | null
   /** Who uses it now; a file in use is never closed. */
@@ -45,9 +50,14 @@ export class OpenFiles {
     return this.#files.size > this.#filesMax
   }
 
-  /** Opens the file, or takes the descriptor that is open. `create` makes it when missing. Rejects with `DiskError`. */
-  async acquire(path: string, mode: 'read' | 'create'): Promise<FileLease> {
-    const open = this.#files.get(path) ?? this.#open(path, mode)
+  /**
+   * Opens the file, or takes the descriptor that is open. Who writes gets one that writes as wanted: another is put aside
+   * for those who use it, which is safe as whoever wrote by it has synced by it before letting go. Rejects with `DiskError`.
+   */
+  async acquire(path: string, use: Use): Promise<FileLease> {
+    const found = this.#files.get(path)
+    if (found !== undefined && use !== 'read' && found.writesThrough !== (use === 'durable')) this.drop(path)
+    const open = this.#files.get(path) ?? this.#open(path, use)
     open.users++
     this.#files.delete(path)
     if (!open.isDropped) this.#files.set(path, open)
@@ -69,9 +79,10 @@ export class OpenFiles {
     }
   }
 
-  #open(path: string, mode: 'read' | 'create'): OpenFile {
-    const opening = mode === 'create' ? this.#disk.open(path, 'create') : this.#openToRead(path)
-    const open: OpenFile = { path, opening, file: null, users: 0, isDropped: this.#isClosed }
+  #open(path: string, use: Use): OpenFile {
+    const opening = use === 'read' ? this.#openToRead(path) : this.#disk.open(path, use)
+    const writesThrough = use === 'durable'
+    const open: OpenFile = { path, writesThrough, opening, file: null, users: 0, isDropped: this.#isClosed }
     open.opening.then(
       (file) => {
         open.file = file

@@ -47,6 +47,27 @@ test('what was synced survives every power cut, whatever came after it', async (
   })
 })
 
+test('what was written through survives every power cut, without a sync', async () => {
+  await underSeeds(150, async (sim, machine, disk) => {
+    const random = new Random(sim.seed)
+    await (await durableFile(disk, Buffer.alloc(0))).close()
+    const file = await disk.open('/f', 'durable')
+    assert.equal(file.writesThrough, true)
+    const pieces: Buffer[] = []
+    let end = 0
+    for (let i = random.between(1, 4); i > 0; i--) {
+      const bytes = random.bytes(random.between(1, 6000))
+      await file.write([bytes], end)
+      pieces.push(bytes)
+      end += bytes.length
+    }
+    void file.write([random.bytes(3000)], end).catch(() => {})
+    machine.losePower('any')
+    const found = await machine.boot().env.disk.readFile('/f')
+    assert.ok(found.subarray(0, end).equals(Buffer.concat(pieces)))
+  })
+})
+
 test('what was not synced is lost, kept, torn at a sector, zeroed or stale', async () => {
   const seen = new Set<string>()
   const before = Buffer.alloc(1000, 'b')

@@ -1,6 +1,14 @@
 import { assert } from '../../base/assert.ts'
 import { crc32c } from '../../base/crc32c.ts'
-import { type Disk, DiskError, type DiskFile, type DiskLock, type DiskSpace, type FileStat } from '../../env/disk.ts'
+import {
+  type Disk,
+  DiskError,
+  type DiskFile,
+  type DiskLock,
+  type DiskSpace,
+  type FileStat,
+  type OpenMode,
+} from '../../env/disk.ts'
 import type { DiskOperation, DiskWorker } from './disk-work.ts'
 import { type FileTree, failure } from './file-tree.ts'
 import type { FileNode } from './nodes.ts'
@@ -42,10 +50,10 @@ export class TreeDisk implements Disk {
     this.#open.delete(file)
   }
 
-  open(path: string, mode: 'read' | 'write' | 'create' | 'exclusive'): Promise<DiskFile> {
+  open(path: string, mode: OpenMode): Promise<DiskFile> {
     return this.#do('open', path, () => {
       this.#checkDescriptors(path)
-      return new TreeFile(this, this.tree.open(path, mode), path, mode !== 'read')
+      return new TreeFile(this, this.tree.open(path, mode === 'durable' ? 'create' : mode), path, mode)
     })
   }
 
@@ -138,16 +146,18 @@ export class TreeDisk implements Disk {
 
 class TreeFile implements DiskFile {
   readonly path: string
+  readonly writesThrough: boolean
   readonly #disk: TreeDisk
   readonly #node: FileNode
   readonly #writable: boolean
   #closed = false
 
-  constructor(disk: TreeDisk, node: FileNode, path: string, writable: boolean) {
+  constructor(disk: TreeDisk, node: FileNode, path: string, mode: OpenMode) {
     this.path = path
+    this.writesThrough = mode === 'durable'
     this.#disk = disk
     this.#node = node
-    this.#writable = writable
+    this.#writable = mode !== 'read'
     disk.opened(this)
   }
 
@@ -156,7 +166,13 @@ class TreeFile implements DiskFile {
     return this.#perform('read', buffer.length, position, () => node.content.read(buffer, position))
   }
 
-  write(buffers: readonly Buffer[], position: number): Promise<void> {
+  /** Writing through is a write and a sync: a crash, or a fault, may come between them. */
+  async write(buffers: readonly Buffer[], position: number): Promise<void> {
+    await this.#write(buffers, position)
+    if (this.writesThrough) await this.sync()
+  }
+
+  #write(buffers: readonly Buffer[], position: number): Promise<void> {
     const node = this.#open()
     const { traced } = this.#disk.worker
     const digest = traced ? digestOf(buffers) : 0

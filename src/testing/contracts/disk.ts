@@ -85,6 +85,24 @@ export function diskContract(world: TestWorld): void {
     await reader.close()
   })
 
+  check('a file that writes through is made when missing, read, written and cut like any other', async (disk, dir) => {
+    const path = `${dir}/through`
+    const file = await disk.open(path, 'durable')
+    await file.write([Buffer.from('one'), Buffer.from('two')], 0)
+    await file.truncate(4)
+    await file.write([Buffer.from('three')], 4)
+    await file.sync()
+    const buffer = Buffer.alloc(20)
+    assert.equal(buffer.toString('latin1', 0, await file.read(buffer, 0)), 'onetthree')
+    await file.close()
+    const again = await disk.open(path, 'durable')
+    assert.equal(await again.size(), 9)
+    await again.close()
+    const plain = await disk.open(path, 'write')
+    assert.equal(plain.writesThrough, false)
+    await plain.close()
+  })
+
   check('stat and list', async (disk, dir) => {
     assert.equal(await disk.stat(`${dir}/a`), null)
     await disk.makeDirectory(`${dir}/b/c`)
