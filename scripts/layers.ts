@@ -12,6 +12,7 @@ const levels: readonly (readonly string[])[] = [
   ['model'],
   ['env'],
   ['protocol'],
+  ['rpc'],
   ['raft', 'partition', 'metadata'],
   ['controller', 'group', 'transaction', 'security', 'storage'],
   ['coordinator', 'quorum', 'replica', 'tiered'],
@@ -25,7 +26,7 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   // Bytes and formats are pure: the world never shows in them.
   protocol: ['base', 'model'],
   // Programs embed the client without the node.
-  client: ['base', 'model', 'env', 'protocol'],
+  client: ['base', 'model', 'env', 'protocol', 'rpc'],
   // The two worlds stand beside each other; the real one knows nothing of a node.
   'env-node': ['base', 'model', 'env'],
 }

@@ -1,6 +1,7 @@
 import { Admin } from '../client/admin.ts'
 import { Client } from '../client/client.ts'
-import { ClientError, ConnectionError, TimeoutError, UsageError } from '../client/errors.ts'
+import { UsageError } from '../client/errors.ts'
+import { ClientError, ConnectionError, TimeoutError } from '../rpc/errors.ts'
 import { nodeEnv } from '../env-node/node-env.ts'
 import { CommandError, ExitCode } from './exit-code.ts'
 

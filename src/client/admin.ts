@@ -10,7 +10,7 @@ import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-conf
 import { ErrorCode } from '../protocol/errors.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { type Client, check } from './client.ts'
-import { BrokerError } from './errors.ts'
+import { BrokerError } from '../rpc/errors.ts'
 import { GroupAdmin } from './group-admin.ts'
 import { type ListedOffset, listOffsets, type OffsetAt } from './list-offsets.ts'
 import type { BrokerInfo, TopicInfo } from './metadata.ts'

@@ -7,8 +7,9 @@ import { Metadata } from '../protocol/apis/metadata.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { Backoff } from './backoff.ts'
-import { BrokerConnection, parseAddresses, printAddress, type RequestOptions } from './connection.ts'
-import { BrokerError, ClientError, ClosedError, ConnectionError, TimeoutError, UsageError } from './errors.ts'
+import { BrokerConnection, parseAddresses, printAddress, type RequestOptions } from '../rpc/connection.ts'
+import { ClosedError, UsageError } from './errors.ts'
+import { BrokerError, ClientError, ConnectionError, TimeoutError } from '../rpc/errors.ts'
 import { ClusterView, type TopicInfo } from './metadata.ts'
 
 /** The parts of the world that a client lives in. */

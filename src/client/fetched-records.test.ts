@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BatchToBuild, buildBatch, ControlRecordType, controlRecordKey } from '../protocol/batch/build.ts'
 import { lastOffset } from '../protocol/batch/header.ts'
-import { ProtocolError } from './errors.ts'
+import { ProtocolError } from '../rpc/errors.ts'
 import { FetchedRecords } from './fetched-records.ts'
 
 /** A log of batches one after the other; each is given as the values of its records. */

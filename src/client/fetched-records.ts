@@ -11,7 +11,7 @@ import {
   verifyCrc,
 } from '../protocol/batch/header.ts'
 import { type BatchRecord, batchesOf, recordsOf } from '../protocol/batch/records.ts'
-import { ProtocolError } from './errors.ts'
+import { ProtocolError } from '../rpc/errors.ts'
 
 export interface ConsumerRecord {
   readonly topic: string

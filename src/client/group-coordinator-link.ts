@@ -1,8 +1,8 @@
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Client, Lane } from './client.ts'
-import type { RequestOptions } from './connection.ts'
-import { BrokerError, type ClientError, ConnectionError, TimeoutError } from './errors.ts'
+import type { RequestOptions } from '../rpc/connection.ts'
+import { BrokerError, type ClientError, ConnectionError, TimeoutError } from '../rpc/errors.ts'
 
 /** Finds the coordinator of one group and remembers it until it turns out to be wrong. */
 export class GroupCoordinatorLink {

@@ -11,7 +11,7 @@ import { decodeMessage, encodeMessage } from '../protocol/message-codec.ts'
 import { ConsumerProtocolAssignment, ConsumerProtocolSubscription } from '../protocol/messages/consumer-protocol.ts'
 import type { Assignor, GroupMember } from './assignors/assignor.ts'
 import type { Client } from './client.ts'
-import { BrokerError, ClientError, ProtocolError } from './errors.ts'
+import { BrokerError, ClientError, ProtocolError } from '../rpc/errors.ts'
 import type { GroupCoordinatorLink } from './group-coordinator-link.ts'
 import { byTopic } from './topic-partitions.ts'
 

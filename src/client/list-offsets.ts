@@ -2,7 +2,7 @@ import type { TopicPartition } from '../model/ids.ts'
 import { ListOffsets } from '../protocol/apis/list-offsets.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Client } from './client.ts'
-import { BrokerError } from './errors.ts'
+import { BrokerError } from '../rpc/errors.ts'
 import { byTopic, PartitionMap } from './topic-partitions.ts'
 
 /** A time in milliseconds since 1970, or an end of the log; `max-timestamp` is the record with the largest time. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../base/random.ts'
 import { ErrorCode } from '../protocol/errors.ts'
-import { BrokerError, type ClientError, ConnectionError } from './errors.ts'
+import { BrokerError, type ClientError, ConnectionError } from '../rpc/errors.ts'
 import { PartitionQueue } from './partition-queue.ts'
 import type { ProducerBatch } from './producer-batch.ts'
 

@@ -1,7 +1,8 @@
 import { assert } from '../base/assert.ts'
 import type { RecordToBuild } from '../protocol/batch/build.ts'
 import { ErrorCode } from '../protocol/errors.ts'
-import { BrokerError, type ClientError, RecordTooLargeError, TimeoutError } from './errors.ts'
+import { RecordTooLargeError } from './errors.ts'
+import { BrokerError, type ClientError, TimeoutError } from '../rpc/errors.ts'
 import { type Delivery, type Identity, ProducerBatch } from './producer-batch.ts'
 
 export interface QueueOptions {

@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts'
 import { buildBatch, type RecordToBuild } from '../protocol/batch/build.ts'
 import { advanceSequence, type Codec } from '../protocol/batch/header.ts'
-import type { ClientError } from './errors.ts'
+import type { ClientError } from '../rpc/errors.ts'
 
 /** Where a record has come to rest. */
 export interface Delivery {

@@ -1,94 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Address, Connection, ConnectionHandler, Listener, Net } from '../env/net.ts'
 import { NetError } from '../env/net.ts'
-import { ApiVersions } from '../protocol/apis/api-versions.ts'
 import { Heartbeat } from '../protocol/apis/heartbeat.ts'
 import { Metadata } from '../protocol/apis/metadata.ts'
 import { Produce } from '../protocol/apis/produce.ts'
-import { decodeRequestHeader, encodeResponse } from '../protocol/codec.ts'
-import { ErrorCode } from '../protocol/errors.ts'
 import { ManualEnv } from '../testing/manual-env.ts'
+import { type Asked, PlayedServer } from '../testing/played-server.ts'
 import { BrokerConnection, parseAddresses } from './connection.ts'
 import { ConnectionError, ProtocolError, TimeoutError, UnsupportedVersionError } from './errors.ts'
-
-interface Asked {
-  readonly apiKey: number
-  readonly version: number
-  readonly correlationId: number
-}
-
-/** A server that a test plays: it sees the requests and writes what it likes. */
-class Peer implements Net {
-  readonly asked: Asked[] = []
-  isDestroyed = false
-  refuses = false
-  /** Serves ApiVersions up to this version. */
-  apiVersionsMax = 5
-  #handler: ConnectionHandler | null = null
-
-  listen(): Promise<Listener> {
-    throw new Error('a client does not listen')
-  }
-
-  async connect(remote: Address): Promise<Connection> {
-    if (this.refuses) throw new NetError('ECONNREFUSED', 'connection refused')
-    return {
-      local: remote,
-      remote,
-      unsentBytes: 0,
-      start: (handler) => {
-        this.#handler = handler
-      },
-      pause() {},
-      resume() {},
-      write: (buffers) => {
-        this.#onRequest(Buffer.concat(buffers).subarray(4))
-        return true
-      },
-      end() {},
-      destroy: () => {
-        this.isDestroyed = true
-      },
-    }
-  }
-
-  #onRequest(frame: Buffer): void {
-    const { apiKey, apiVersion: version, correlationId } = decodeRequestHeader(frame)
-    this.asked.push({ apiKey, version, correlationId })
-    if (apiKey !== ApiVersions.key) return
-    const apiKeys = [
-      { apiKey: ApiVersions.key, minVersion: 0, maxVersion: this.apiVersionsMax },
-      { apiKey: Metadata.key, minVersion: 0, maxVersion: 9 },
-      { apiKey: Produce.key, minVersion: 0, maxVersion: 2 },
-    ]
-    const isKnown = version <= this.apiVersionsMax
-    const errorCode = isKnown ? ErrorCode.NONE : ErrorCode.UNSUPPORTED_VERSION
-    queueMicrotask(() =>
-      this.send(
-        Buffer.concat(encodeResponse(ApiVersions, isKnown ? version : 0, correlationId, { errorCode, apiKeys })),
-      ),
-    )
-  }
-
-  send(bytes: Buffer): void {
-    this.#handler?.data(bytes)
-  }
-
-  /** Answers Metadata. */
-  answer({ version, correlationId }: Asked, clusterId = 'c'): void {
-    this.send(Buffer.concat(encodeResponse(Metadata, version, correlationId, { brokers: [], topics: [], clusterId })))
-  }
-
-  hangUp(): void {
-    this.#handler?.closed(null)
-  }
-}
 
 const OPTIONS = { clientId: 'test', connectTimeoutMs: 1000, requestTimeoutMs: 5000 }
 const ADDRESS = { host: '127.0.0.1', port: 9092 }
 
-async function open(peer = new Peer()) {
+async function open(peer = new PlayedServer()) {
   const world = new ManualEnv()
   const opening = BrokerConnection.open(peer, world.env.timers, ADDRESS, OPTIONS)
   await world.settle()
@@ -108,7 +32,7 @@ test('the newest version that both sides speak is used', async () => {
 })
 
 test('a server that knows ApiVersions only in older versions is asked again in one of those', async () => {
-  const peer = new Peer()
+  const peer = new PlayedServer()
   peer.apiVersionsMax = 2
   const { connection } = await open(peer)
   assert.equal(connection.versionOf(Metadata), 9)
@@ -154,9 +78,9 @@ test('a broken connection rejects what waits, and tells its owner', async () => 
 
 test('an answer that makes no sense ends the connection', async () => {
   for (const nonsense of [
-    (peer: Peer) => peer.answer({ ...(peer.asked[0] as Asked), correlationId: 77 }),
-    (peer: Peer) => peer.send(Buffer.from([0, 0, 0, 5, 0, 0, 0, peer.asked[0]?.correlationId ?? 0, 1])),
-    (peer: Peer) => peer.send(Buffer.from('HTTP/1.1 400 Bad Request')),
+    (peer: PlayedServer) => peer.answer({ ...(peer.asked[0] as Asked), correlationId: 77 }),
+    (peer: PlayedServer) => peer.send(Buffer.from([0, 0, 0, 5, 0, 0, 0, peer.asked[0]?.correlationId ?? 0, 1])),
+    (peer: PlayedServer) => peer.send(Buffer.from('HTTP/1.1 400 Bad Request')),
   ]) {
     const { peer, connection } = await open()
     const asking = ask(connection)
@@ -169,7 +93,7 @@ test('an answer that makes no sense ends the connection', async () => {
 })
 
 test('a server that cannot be reached is told as such', async () => {
-  const peer = new Peer()
+  const peer = new PlayedServer()
   peer.refuses = true
   const world = new ManualEnv()
   await assert.rejects(BrokerConnection.open(peer, world.env.timers, ADDRESS, OPTIONS), (error: ConnectionError) => {
