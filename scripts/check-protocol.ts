@@ -105,8 +105,12 @@ function kafkaDefault(field: KafkaField, isStruct: boolean): unknown {
   return given === '' ? 0 : Number(given)
 }
 
+/** Tags from here on are ours to add: Kafka's peers skip what they do not know. docs/protocol.md lists them. */
+const FIRST_TAG_OF_OURS = 10_000
+
 function ourFacts(fields: Readonly<Record<string, AnyField>>, parent: readonly number[]): Fact[] {
-  return Object.entries(fields).map(([name, { type, traits }]): Fact => {
+  const kafkas = Object.entries(fields).filter(([, { traits }]) => (traits.tag ?? 0) < FIRST_TAG_OF_OURS)
+  return kafkas.map(([name, { type, traits }]): Fact => {
     const versions = within(parent, [traits.since, traits.until])
     const innermost = type.kind === 'array' ? type.of : type
     return {

@@ -89,6 +89,7 @@ export function fetchRequest(fields: {
     partitionMaxBytes: maxBytes,
     replicaDirectoryId: self.directoryId,
     highWatermark,
+    durableOffset: -1,
   }
   return {
     clusterId,
@@ -104,6 +105,7 @@ export function fetchRequest(fields: {
     topics: [{ topic: METADATA_TOPIC, topicId: METADATA_TOPIC_ID, partitions: [partition] }],
     forgottenTopicsData: [],
     rackId: '',
+    wake: { sessionId: 0, sessionEpoch: 0 },
   }
 }
 

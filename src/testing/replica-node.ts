@@ -194,11 +194,13 @@ export function fetchRequest(
           partitionMaxBytes: target.partitionMaxBytes ?? 1024 * 1024,
           replicaDirectoryId: NO_TOPIC_ID,
           highWatermark: Number.MAX_SAFE_INTEGER,
+          durableOffset: -1,
         },
       ],
     })),
     forgottenTopicsData: [],
     rackId: '',
+    wake: { sessionId: 0, sessionEpoch: 0 },
   }
 }
 

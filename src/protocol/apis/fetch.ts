@@ -31,6 +31,8 @@ const partition = struct({
   partitionMaxBytes: int32,
   replicaDirectoryId: uuid.since(17).tag(0).ignorable,
   highWatermark: int64.since(18, { absent: INT64_MAX }).tag(1).ignorable,
+  // Ours: what the follower has fsynced, where that is less than what it holds.
+  durableOffset: int64.since(12, { absent: -1 }).tag(10_001).ignorable,
 })
 
 const topic = struct({
@@ -102,6 +104,10 @@ export const Fetch = api({
     topics: array(topic),
     forgottenTopicsData: array(forgottenTopic).since(7),
     rackId: string.since(11).ignorable,
+    // Ours: the fetch of this session and epoch is to be answered now, for the follower has news.
+    wake: struct({ sessionId: int32.default(0), sessionEpoch: int32.default(0) })
+      .since(12)
+      .tag(10_002).ignorable,
   }),
   response: struct({
     throttleTimeMs: int32.default(0),
