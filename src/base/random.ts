@@ -70,7 +70,9 @@ export class Random {
 
   bytes(length: number): Buffer {
     const result = Buffer.alloc(length)
-    for (let i = 0; i < length; i++) result[i] = this.uint32() & 0xff
+    let at = 0
+    for (; at + 4 <= length; at += 4) result.writeUInt32LE(this.uint32(), at)
+    for (let rest = at < length ? this.uint32() : 0; at < length; at++, rest >>>= 8) result[at] = rest & 0xff
     return result
   }
 

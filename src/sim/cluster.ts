@@ -7,6 +7,7 @@ import { Node, StartStoppedError } from '../server/node.ts'
 import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { ErrorCode, errorName, isRetriable } from '../protocol/errors.ts'
 import { ClusterClient } from './clients/cluster-client.ts'
+import { History, type LeaderAnswer } from './history/history.ts'
 import type { Loss } from './disk/power-loss.ts'
 import type { Machine, Process } from './machine.ts'
 import type { Sim } from './sim.ts'
@@ -149,6 +150,8 @@ function configOf(nodeId: number, settings: Readonly<Record<string, string>>) {
 /** The nodes of one cluster and clients of it. */
 export class SimCluster {
   readonly nodes: readonly SimNode[]
+  /** What all clients of this cluster saw. */
+  readonly history = new History()
   readonly #sim: Sim
   #clients = 0
 
@@ -173,7 +176,9 @@ export class SimCluster {
     const process = machine.boot()
     const random: Random = this.#sim.streams.workload.fork()
     const clientId = `${name}-${++this.#clients}`
-    return { process, client: new ClusterClient({ env: process.env, random, bootstrap: this.bootstrap, clientId }) }
+    const onLeader = (leader: LeaderAnswer) => this.history.leader(leader)
+    const options = { env: process.env, random, bootstrap: this.bootstrap, clientId, onLeader }
+    return { process, client: new ClusterClient(options) }
   }
 
   /** Creates the topic, however long it takes. */

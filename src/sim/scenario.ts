@@ -34,15 +34,20 @@ export function scenarios(): Scenario[] {
   return [...registered.values()]
 }
 
-/** Runs one seed. Throws `RunFailure`. `prepare` may look at the world before anything happens. */
+export interface RunOptions {
+  readonly stacks?: boolean
+  /** May look at the world before anything happens. */
+  readonly prepare?: (sim: Sim) => void
+}
+
+/** Runs one seed. Throws `RunFailure`. */
 export function runScenario(
   { options, body }: Scenario,
   seed: number,
-  prepare?: (sim: Sim) => void,
+  { prepare, ...run }: RunOptions = {},
 ): Promise<RunReport> {
   const world = drawWorld(seed)
-  const simOptions = { seed, ...world, ...options }
-  return simulate(simOptions, (sim) => {
+  return simulate({ seed, ...world, ...options, ...run }, (sim) => {
     prepare?.(sim)
     return body(sim)
   })

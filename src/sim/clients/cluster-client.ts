@@ -5,6 +5,7 @@ import { type Address, NetError } from '../../env/net.ts'
 import { FindCoordinator } from '../../protocol/apis/find-coordinator.ts'
 import { Metadata } from '../../protocol/apis/metadata.ts'
 import { ErrorCode, errorName } from '../../protocol/errors.ts'
+import type { LeaderAnswer } from '../history/history.ts'
 import { NoAnswerError, Wire } from './wire.ts'
 
 /** An answer with an error code that its caller did not expect. */
@@ -24,6 +25,15 @@ export interface TopicView {
   readonly leaders: readonly number[]
 }
 
+export interface ClientOptions {
+  readonly env: Env
+  readonly random: Random
+  readonly bootstrap: readonly Address[]
+  readonly clientId: string
+  /** Hears who leads what, whenever a node tells it. */
+  readonly onLeader?: (leader: LeaderAnswer) => void
+}
+
 const BACKOFF_MS = 50
 
 /** Knows the cluster as a client does: its nodes, who leads what, who coordinates whom. */
@@ -32,16 +42,18 @@ export class ClusterClient {
   readonly random: Random
   readonly #bootstrap: readonly Address[]
   readonly #clientId: string
+  readonly #onLeader: ((leader: LeaderAnswer) => void) | null
   readonly #nodes = new Map<number, Address>()
   readonly #wires = new Map<string, Wire>()
   readonly #opening = new Map<string, Promise<Wire>>()
   readonly topics = new Map<string, TopicView>()
 
-  constructor(options: { env: Env; random: Random; bootstrap: readonly Address[]; clientId: string }) {
+  constructor(options: ClientOptions) {
     this.env = options.env
     this.random = options.random
     this.#bootstrap = options.bootstrap
     this.#clientId = options.clientId
+    this.#onLeader = options.onLeader ?? null
   }
 
   /** Repeats `attempt` until it gives something; between tries it waits a little. Failures to reach a node count as null. */
@@ -81,6 +93,10 @@ export class ClusterClient {
     const found = answer.topics.find(({ name }) => name === topic)
     if (found === undefined || found.errorCode !== 0) return null
     const partitions = [...found.partitions].sort((a, b) => a.partitionIndex - b.partitionIndex)
+    for (const { partitionIndex, leaderId, leaderEpoch } of partitions) {
+      if (leaderId < 0) continue
+      this.#onLeader?.({ partition: `${topic}-${partitionIndex}`, leader: leaderId, epoch: leaderEpoch })
+    }
     const view = { topicId: found.topicId, leaders: partitions.map(({ leaderId }) => leaderId) }
     this.topics.set(topic, view)
     return view.leaders.includes(-1) ? null : view

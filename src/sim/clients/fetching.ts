@@ -3,7 +3,7 @@ import { ListOffsets } from '../../protocol/apis/list-offsets.ts'
 import { ErrorCode, errorName, isRetriable } from '../../protocol/errors.ts'
 import type { History } from '../history/history.ts'
 import { AnswerError, type ClusterClient } from './cluster-client.ts'
-import { type ReceivedRecord, receivedRecords } from './payload.ts'
+import { type ReceivedRecord, receivedRecords } from './received.ts'
 
 /** Asks ListOffsets for the earliest, or for the end. */
 export const EARLIEST = -2
@@ -79,6 +79,33 @@ export async function listOffset(
   if (!isRetriable(result.errorCode)) throw new AnswerError('ListOffsets', result.errorCode)
   client.forget(topic)
   return null
+}
+
+/** Asks for the first record at or after a time, and records the answer. */
+export async function lookUpTime(
+  client: ClusterClient,
+  history: History,
+  place: { topic: string; partition: number; timestampMs: number },
+): Promise<void> {
+  const { topic, partition, timestampMs } = place
+  const invoked = history.moment()
+  const offset = await client.tolerate(() => listOffset(client, { topic, partition, timestamp: timestampMs }))
+  if (offset === null) return
+  const told = offset < 0 ? null : offset
+  history.timeAnswers.push({ partition: `${topic}-${partition}`, timestampMs, offset: told, invoked })
+}
+
+/** Asks for the end of the partition, and records the answer. */
+export async function lookUpEnd(
+  client: ClusterClient,
+  history: History,
+  { topic, partition }: { topic: string; partition: number },
+): Promise<void> {
+  const invoked = history.moment()
+  const end = await client.tolerate(() => listOffset(client, { topic, partition, timestamp: LATEST }))
+  if (end === null) return
+  const [wallMs, completed] = [client.env.clock.wallMs(), history.moment()]
+  history.bounds.push({ partition: `${topic}-${partition}`, start: null, end, wallMs, invoked, completed })
 }
 
 /** Everything in the partition, from its first offset to its end as they are now. */

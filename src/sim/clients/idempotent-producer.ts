@@ -11,6 +11,8 @@ import type { Wire } from './wire.ts'
 
 /** What a broker with idempotence promises to keep in order. */
 const IN_FLIGHT_MAX = 5
+/** Brokers do not look into what is compressed: a few producers that do it are enough, for it costs more than all else. */
+const COMPRESSED_SHARE = 0.1
 
 interface Identity {
   readonly producerId: number
@@ -78,7 +80,7 @@ export class IdempotentProducer {
     this.#partitions = options.partitions
     this.#toleratesLoss = options.toleratesLoss ?? false
     const { random } = options.client
-    this.#codec = random.chance(0.5) ? 'none' : random.pick(CODECS)
+    this.#codec = random.chance(COMPRESSED_SHARE) ? random.pick(CODECS) : 'none'
   }
 
   /** Sent and not acknowledged. */

@@ -1,9 +1,7 @@
 import { crc32c } from '../../base/crc32c.ts'
-import type { Random } from '../../base/random.ts'
+import { Random } from '../../base/random.ts'
 import type { RecordHeader, RecordToBuild } from '../../protocol/batch/build.ts'
-import { verifyCrc } from '../../protocol/batch/header.ts'
-import { type BatchRecord, recordsOf } from '../../protocol/batch/records.ts'
-import { batchesOf } from './batches.ts'
+import type { BatchRecord } from '../../protocol/batch/records.ts'
 
 export interface Payload extends RecordToBuild {
   readonly key: Buffer
@@ -12,45 +10,29 @@ export interface Payload extends RecordToBuild {
   readonly timestampMs: number
 }
 
+const EMPTY = Buffer.alloc(0)
+const PADDING_BYTES_MAX = 4000
+/** Noise that values are cut from: drawing every byte anew would cost more than the broker does. */
+const NOISE = new Random(1).bytes(64 * 1024)
+
 /** A record that names itself: its id begins the value, up to a `|`. */
 export function payloadOf(id: string, key: string, random: Random, timestampMs: number): Payload {
-  const padding = random.bytes(random.chance(0.1) ? random.below(4000) : random.below(120))
-  const headers = random.chance(0.2) ? [{ key: 'h', value: random.bytes(random.below(20)) }] : []
-  return { key: Buffer.from(key), value: Buffer.concat([Buffer.from(`${id}|`), padding]), headers, timestampMs }
+  const padding = random.below(random.chance(0.1) ? PADDING_BYTES_MAX : 120)
+  const headers = random.chance(0.2) ? [{ key: 'h', value: noise(random, random.below(20)) }] : []
+  const value = Buffer.allocUnsafe(id.length + 1 + padding)
+  value.write(`${id}|`, 'latin1')
+  value.set(noise(random, padding), id.length + 1)
+  return { key: Buffer.from(key), value, headers, timestampMs }
+}
+
+function noise(random: Random, bytes: number): Buffer {
+  const from = random.below(NOISE.length - PADDING_BYTES_MAX)
+  return NOISE.subarray(from, from + bytes)
 }
 
 /** Of everything a reader must get back as it was sent. */
 export function digestOf(record: Pick<BatchRecord, 'key' | 'value' | 'headers' | 'timestampMs'>): number {
-  let digest = crc32c(
-    record.value ?? Buffer.alloc(0),
-    crc32c(record.key ?? Buffer.alloc(0), record.timestampMs % 2 ** 32),
-  )
-  for (const { key, value } of record.headers)
-    digest = crc32c(value ?? Buffer.alloc(0), crc32c(Buffer.from(key), digest))
+  let digest = crc32c(record.value ?? EMPTY, crc32c(record.key ?? EMPTY, record.timestampMs % 2 ** 32))
+  for (const { key, value } of record.headers) digest = crc32c(value ?? EMPTY, crc32c(Buffer.from(key), digest))
   return digest
-}
-
-export interface ReceivedRecord {
-  readonly offset: number
-  readonly id: string
-  readonly digest: number
-}
-
-/** The records from `from` on in what a fetch brought. Throws where the bytes are not what they claim to be. */
-export function receivedRecords(bytes: Buffer, from: number): { records: ReceivedRecord[]; to: number } {
-  const records: ReceivedRecord[] = []
-  let to = from
-  for (const { at, lastOffset, isControl } of batchesOf(bytes)) {
-    if (!verifyCrc(bytes, at)) throw new Error(`a batch with a wrong checksum was served at ${from}`)
-    to = Math.max(to, lastOffset + 1)
-    if (isControl) continue
-    for (const record of recordsOf(bytes, at)) {
-      if (record.offset < from) continue
-      const value = record.value ?? Buffer.alloc(0)
-      const end = value.indexOf('|')
-      const id = end < 0 ? `unreadable ${value.toString('hex', 0, 20)}` : value.toString('latin1', 0, end)
-      records.push({ offset: record.offset, id, digest: digestOf(record) })
-    }
-  }
-  return { records, to }
 }

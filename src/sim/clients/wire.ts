@@ -95,7 +95,8 @@ export class Wire implements ConnectionHandler {
   }
 
   data(chunk: Buffer): void {
-    this.#buffered = Buffer.concat([this.#buffered, chunk])
+    // The chunk is valid during this call only.
+    this.#buffered = this.#buffered.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#buffered, chunk])
     for (;;) {
       if (this.#buffered.length < 4) return
       const size = this.#buffered.readInt32BE(0)

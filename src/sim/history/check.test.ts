@@ -19,9 +19,10 @@ class Forger {
     this.partition = partition
   }
 
-  send(producer = 'p1'): Send {
+  send(producer = 'p1', more: Partial<Send> = {}): Send {
     const id = `${producer}/${this.partition}/${++this.#sent}`
-    return this.history.send({ id, producer, partition: this.partition, digest: this.#sent, timestampMs: 1000 })
+    const { partition } = this
+    return this.history.send({ id, producer, partition, digest: this.#sent, timestampMs: 1000, ...more })
   }
 
   append(send: Send): number {
@@ -29,8 +30,8 @@ class Forger {
   }
 
   /** Sent, appended and acknowledged. */
-  produce(producer = 'p1'): Send {
-    const send = this.send(producer)
+  produce(producer = 'p1', more: Partial<Send> = {}): Send {
+    const send = this.send(producer, more)
     this.history.acked(send, this.append(send))
     return send
   }
@@ -75,6 +76,10 @@ class Forger {
       invoked,
       completed: this.history.moment(),
     })
+  }
+
+  lookUp(timestampMs: number, offset: number | null): void {
+    this.history.timeAnswers.push({ partition: this.partition, timestampMs, offset, invoked: this.history.moment() })
   }
 
   finish(start = 0): History {
@@ -380,6 +385,69 @@ forged('a refused record was appended all the same', ['H22'], (f) => {
   f.append(send)
   f.history.notAcked(send, 'refused')
   return f.finish()
+})
+
+forged('a record that was refused with too few copies is read by a follower of the next leader', ['H22'], (f) => {
+  f.produce()
+  const send = f.send()
+  f.history.notAcked(send, 'refused')
+  f.append(send)
+  f.poll(0, 2)
+  return f.finish()
+})
+
+forged('what only the leader had may be gone with it, and its offset given to another', [], (f) => {
+  f.produce('p1', { acks: 'leader' })
+  f.log.pop()
+  f.produce('p2')
+  return f.finish()
+})
+
+forged('what only the leader had was read, and is gone', ['H1', 'H2'], (f) => {
+  f.produce('p1', { acks: 'leader' })
+  f.poll(0, 1)
+  f.log.pop()
+  f.produce('p2')
+  return f.finish()
+})
+
+forged('a look-up by time went past an earlier record', ['H18'], (f) => {
+  for (const timestampMs of [10, 20, 30]) f.produce('p1', { timestampMs })
+  f.lookUp(15, 2)
+  return f.finish()
+})
+
+forged('a look-up by time stopped at a record that is too old', ['H18'], (f) => {
+  for (const timestampMs of [10, 20, 30]) f.produce('p1', { timestampMs })
+  f.lookUp(25, 1)
+  return f.finish()
+})
+
+forged('a look-up by time found nothing where something was acknowledged', ['H18'], (f) => {
+  f.produce('p1', { timestampMs: 10 })
+  f.lookUp(5, null)
+  return f.finish()
+})
+
+forged('a look-up by time need not find what was not acknowledged yet, nor what is gone', [], (f) => {
+  f.produce('p1', { timestampMs: 10 })
+  f.history.deletions.push({ partition: P, before: 1, invoked: f.history.moment() })
+  const late = f.send('p1', { timestampMs: 30 })
+  f.lookUp(20, null)
+  f.lookUp(5, 1)
+  f.history.acked(late, f.append(late))
+  f.lookUp(20, 1)
+  return f.finish(1)
+})
+
+forged('two leaders in one epoch', ['I5'], (f) => {
+  for (const leader of [1, 2]) f.history.leaderAnswers.push({ partition: P, leader, epoch: 4 })
+  return f.history
+})
+
+forged('one leader after the other', [], (f) => {
+  for (const leader of [1, 1, 2]) f.history.leaderAnswers.push({ partition: P, leader, epoch: 3 + leader })
+  return f.history
 })
 
 forged('a mode that may lose to a power cut lost only what was acknowledged shortly before', [], (f) => {

@@ -1,4 +1,5 @@
 import type { History } from './history.ts'
+import { oneLeader, timeLookups } from './lookups.ts'
 import { committedOffsetsStay, nothingRemovedEarly, oneOwner } from './offsets.ts'
 import {
   appendsAreLinear,
@@ -24,6 +25,8 @@ const CHECKERS: readonly Checker[] = [
   oneOwner,
   nothingRemovedEarly,
   refusedStaysOut,
+  timeLookups,
+  oneLeader,
 ]
 
 /** What holds although acknowledged records were lost: nothing older is gone, nothing is there that nobody sent. */

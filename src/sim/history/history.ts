@@ -16,6 +16,8 @@ export interface Send {
   /** Of key, value, headers and timestamp as sent. */
   readonly digest: number
   readonly timestampMs: number
+  /** `leader`: acknowledged when the leader alone has it. That promises nothing once another one leads. */
+  readonly acks: 'all' | 'leader'
   readonly invoked: Moment
   completed: Moment | null
   /**
@@ -76,7 +78,7 @@ export interface OffsetAnswer {
   readonly completed: Moment
 }
 
-/** The first and the end offset of a partition, as ListOffsets or a Fetch told them. */
+/** The first and the end offset of a partition, as its leader told them in ListOffsets or Fetch. */
 export interface Bounds {
   readonly partition: PartitionName
   readonly start: number | null
@@ -84,6 +86,21 @@ export interface Bounds {
   readonly wallMs: number
   readonly invoked: Moment
   readonly completed: Moment
+}
+
+/** A look-up by time that was answered without an error. `offset` null: the broker said there is none. */
+export interface TimeAnswer {
+  readonly partition: PartitionName
+  readonly timestampMs: number
+  readonly offset: number | null
+  readonly invoked: Moment
+}
+
+/** Who leads a partition, as any node told it. */
+export interface LeaderAnswer {
+  readonly partition: PartitionName
+  readonly leader: number
+  readonly epoch: number
 }
 
 /** DeleteRecords was asked for. */
@@ -122,10 +139,13 @@ export class History {
   readonly assignments: Assignment[] = []
   readonly offsetAnswers: OffsetAnswer[] = []
   readonly bounds: Bounds[] = []
+  readonly timeAnswers: TimeAnswer[] = []
+  readonly leaderAnswers: LeaderAnswer[] = []
   readonly deletions: Deletion[] = []
   readonly finalReads: FinalRead[] = []
   readonly powerCuts: PowerCut[] = []
   readonly policies = new Map<PartitionName, Policy>()
+  readonly #leadersTold = new Set<string>()
   #moment = 0
 
   /** Now; the next one is later. */
@@ -133,8 +153,10 @@ export class History {
     return ++this.#moment
   }
 
-  send(send: Pick<Send, 'id' | 'producer' | 'partition' | 'digest' | 'timestampMs'>): Send {
-    const recorded: Send = { ...send, invoked: this.moment(), completed: null, outcome: 'pending', offset: null }
+  /** `acks` is `all` when it is left out. */
+  send(send: Pick<Send, 'id' | 'producer' | 'partition' | 'digest' | 'timestampMs'> & Partial<Send>): Send {
+    const begun = { invoked: this.moment(), completed: null, outcome: 'pending', offset: null } as const
+    const recorded: Send = { acks: 'all', ...send, ...begun }
     this.sends.push(recorded)
     return recorded
   }
@@ -150,6 +172,14 @@ export class History {
 
   read(read: Omit<Read, 'moment'>): void {
     this.reads.push({ ...read, moment: this.moment() })
+  }
+
+  /** The same answer is recorded once. */
+  leader(answer: LeaderAnswer): void {
+    const told = `${answer.partition} ${answer.leader} ${answer.epoch}`
+    if (this.#leadersTold.has(told)) return
+    this.#leadersTold.add(told)
+    this.leaderAnswers.push(answer)
   }
 
   assigned(assignment: Omit<Assignment, 'moment'>): void {

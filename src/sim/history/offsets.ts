@@ -1,5 +1,5 @@
 import type { Commit, History, OffsetAnswer } from './history.ts'
-import { ackedByPartition, groupBy, type Violation } from './violation.ts'
+import { ackedByPartition, groupBy, isPromised, type Violation } from './violation.ts'
 
 /**
  * H13: after an acknowledged commit the group's offset is that one or a later one; "none" only while none was
@@ -89,7 +89,7 @@ export function nothingUnseen(history: History, group: string): Violation[] {
     history.reads.filter((read) => read.group === group).flatMap((read) => read.records.map(({ id }) => id)),
   )
   return history.sends
-    .filter((send) => send.outcome === 'acked' && !seen.has(send.id))
+    .filter((send) => isPromised(send) && !seen.has(send.id))
     .map(({ id, partition, offset }) => ({
       rule: 'H23',
       message: `${group} never read ${id} at ${partition}:${offset}`,

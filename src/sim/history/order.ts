@@ -14,23 +14,39 @@ export function contiguousWithinPolls(history: History): Violation[] {
       last = offset
     }
     if (last >= read.to) report(`offset ${last} in a poll of [${read.from}, ${read.to})`)
+    const offsets = known.get(read.partition) ?? []
     const seen = new Set(read.records.map(({ offset }) => offset))
-    for (const offset of known.get(read.partition) ?? []) {
-      if (offset >= read.from && offset < read.to && !seen.has(offset)) report(`offset ${offset} is left out`)
+    for (let index = firstAtLeast(offsets, read.from); index < offsets.length; index++) {
+      const offset = offsets[index] as number
+      if (offset >= read.to) break
+      if (!seen.has(offset)) report(`offset ${offset} is left out`)
     }
     return violations
   })
 }
 
-/** Offsets at which somebody saw a record. */
-function knownOffsets(history: History): Map<string, Set<number>> {
-  const known = new Map<string, Set<number>>()
-  for (const { partition, records } of [...history.reads, ...history.finalReads]) {
-    const offsets = known.get(partition) ?? new Set()
-    for (const { offset } of records) offsets.add(offset)
-    known.set(partition, offsets)
+/** Offsets at which somebody saw a record, in order. */
+function knownOffsets(history: History): Map<string, number[]> {
+  const known = new Map<string, number[]>()
+  for (const [partition, reads] of groupBy([...history.reads, ...history.finalReads], (read) => read.partition)) {
+    const offsets = new Set(reads.flatMap(({ records }) => records.map(({ offset }) => offset)))
+    known.set(
+      partition,
+      [...offsets].sort((a, b) => a - b),
+    )
   }
   return known
+}
+
+/** The index of the first of `sorted` that is not below `least`. */
+function firstAtLeast(sorted: readonly number[], least: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] as number) < least) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** H9: a poll starts where the consumer's last one ended. */

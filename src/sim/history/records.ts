@@ -1,5 +1,5 @@
 import type { History, Read, ReadRecord, Send } from './history.ts'
-import { ackedByPartition, groupBy, mayBeLost, mayHaveLost, type Violation } from './violation.ts'
+import { ackedByPartition, groupBy, isPromised, mayBeLost, mayHaveLost, type Violation } from './violation.ts'
 
 /** H1: an acknowledged record is at its offset in the final read, and no reader passed it without seeing it. */
 export function noLoss(history: History): Violation[] {
@@ -21,17 +21,17 @@ export function noLoss(history: History): Violation[] {
     }
     // A reader may have passed an offset before a power cut made room there for another record.
     if (mayHaveLost(history)) continue
-    const byOffset = groupBy(sends, ({ offset }) => String(offset))
+    const byOffset = groupBy(sends, ({ offset }) => offset as number)
     for (const read of reads.get(partition) ?? []) violations.push(...passedOver(read, byOffset))
   }
   return violations
 }
 
-function passedOver(read: Read, byOffset: Map<string, Send[]>): Violation[] {
+function passedOver(read: Read, byOffset: Map<number, Send[]>): Violation[] {
   const violations: Violation[] = []
   const seen = new Map(read.records.map(({ offset, id }) => [offset, id]))
   for (let offset = read.from; offset < read.to; offset++) {
-    for (const send of byOffset.get(String(offset)) ?? []) {
+    for (const send of byOffset.get(offset) ?? []) {
       if (seen.get(offset) === send.id) continue
       violations.push(lost(`${read.consumer} read past ${read.partition}:${offset} and did not see ${send.id}`))
     }
@@ -46,16 +46,17 @@ function lost(message: string): Violation {
 /** H2: whatever acks and reads ever said about an offset, they said the same. */
 export function oneValue(history: History): Violation[] {
   const violations: Violation[] = []
-  const values = new Map<string, string>()
+  const values = new Map<string, Map<number, string>>()
   const say = (partition: string, offset: number, id: string) => {
-    const place = `${partition}:${offset}`
-    const before = values.get(place)
-    if (before === undefined) values.set(place, id)
-    else if (before !== id) violations.push({ rule: 'H2', message: `${place} was ${before} and is ${id}` })
+    const own = values.get(partition) ?? new Map<number, string>()
+    values.set(partition, own)
+    const before = own.get(offset)
+    if (before === undefined) own.set(offset, id)
+    else if (before !== id) {
+      violations.push({ rule: 'H2', message: `${partition}:${offset} was ${before} and is ${id}` })
+    }
   }
-  for (const { partition, offset, id, outcome } of history.sends) {
-    if (outcome === 'acked') say(partition, offset as number, id)
-  }
+  for (const send of history.sends) if (isPromised(send)) say(send.partition, send.offset as number, send.id)
   for (const { partition, records } of allReads(history)) {
     for (const { offset, id } of records) say(partition, offset, id)
   }
@@ -74,8 +75,8 @@ export function noDuplicate(history: History): Violation[] {
       else if (before !== place) violations.push({ rule: 'H3', message: `${id} is at ${before} and at ${place}` })
     }
   }
-  const acked = history.sends.filter(({ outcome }) => outcome === 'acked')
-  for (const send of acked) {
+  for (const send of history.sends) {
+    if (!isPromised(send)) continue
     const place = places.get(send.id)
     const told = `${send.partition}:${send.offset}`
     if (place !== undefined && place !== told) {

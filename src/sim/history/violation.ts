@@ -8,16 +8,18 @@ export interface Violation {
 
 export type Checker = (history: History) => Violation[]
 
-/** Acked sends that must be there, by partition. */
+/** Sends that were acknowledged with the promise to stay, by partition. */
 export function ackedByPartition(history: History): Map<string, Send[]> {
-  return groupBy(
-    history.sends.filter((send) => send.outcome === 'acked'),
-    (send) => send.partition,
-  )
+  return groupBy(history.sends.filter(isPromised), (send) => send.partition)
 }
 
-export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
+/** Acknowledged, by all copies: it must be there for ever. */
+export function isPromised({ outcome, acks }: Send): boolean {
+  return outcome === 'acked' && acks === 'all'
+}
+
+export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
   for (const item of items) {
     const key = keyOf(item)
     const group = groups.get(key)
