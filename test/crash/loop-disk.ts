@@ -21,9 +21,10 @@ export class LoopDisk {
     this.mountPoint = join(directory, 'mount')
   }
 
+  /** `directory` is made when it is not there. */
   static async create(directory: string, megabytes: number): Promise<LoopDisk> {
     const disk = new LoopDisk(directory)
-    mkdirSync(disk.mountPoint)
+    mkdirSync(disk.mountPoint, { recursive: true })
     await runOrFail('truncate', ['-s', `${megabytes}M`, disk.#image])
     await runOrFail('mkfs.ext4', ['-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0', disk.#image])
     atExit('mounts', () => disk.#unmountNow())
@@ -32,27 +33,40 @@ export class LoopDisk {
   }
 
   get #image(): string {
-    return join(this.#directory, `image-${this.#generation}`)
+    return this.#imageOf(this.#generation)
+  }
+
+  #imageOf(generation: number): string {
+    return join(this.#directory, `image-${generation}`)
   }
 
   async #mount(): Promise<void> {
     await runOrFail('mount', ['-o', 'loop,commit=300,noatime', this.#image, this.mountPoint])
   }
 
-  /**
-   * Takes the picture that a power cut would leave and puts it in the place of the disk. `pid` writes to the disk: it is
-   * stopped first and must be killed in `killed`.
-   */
-  async cutPower(pid: number, killed: () => Promise<void>): Promise<void> {
-    process.kill(pid, 'SIGSTOP')
-    while (!allStopped(pid)) await new Promise((resolve) => setTimeout(resolve, 1))
-    const before = this.#image
-    this.#generation++
-    await runOrFail('cp', ['--sparse=always', before, this.#image])
-    await killed()
+  /** Copies what the disk would hold after a power cut now. */
+  async #picture(): Promise<void> {
+    await runOrFail('cp', ['--sparse=always', this.#image, this.#imageOf(this.#generation + 1)])
+  }
+
+  /** Puts the picture in the place of the disk; nobody may use it. */
+  async #restore(): Promise<void> {
     await runOrFail('umount', [this.mountPoint])
-    rmSync(before)
+    rmSync(this.#image)
+    this.#generation++
     await this.#mount()
+  }
+
+  /** Cuts the power of all these machines in one instant. Their processes are stopped meanwhile, and killed by `killAll`. */
+  static async cutPower(
+    machines: readonly { disk: LoopDisk; pid: number }[],
+    killAll: () => Promise<void>,
+  ): Promise<void> {
+    for (const { pid } of machines) process.kill(pid, 'SIGSTOP')
+    while (!machines.every(({ pid }) => allStopped(pid))) await new Promise((resolve) => setTimeout(resolve, 1))
+    for (const { disk } of machines) await disk.#picture()
+    await killAll()
+    for (const { disk } of machines) await disk.#restore()
   }
 
   #unmountNow(): void {

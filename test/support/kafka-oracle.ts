@@ -97,30 +97,40 @@ export function runTool(
   return run('java', toolArguments(tool, args), options)
 }
 
-/** The configuration of a one-node Kafka in KRaft mode on loopback. */
+/** The configuration of a Kafka node in KRaft mode, broker and controller in one. */
 export function kafkaProperties(options: {
   dataDirectory: string
-  port: number
-  controllerPort: number
+  nodeId: number
+  zone: string | null
+  address: string
+  controllerAddress: string
+  /** All nodes of the cluster, by their controller listeners. */
+  voters: readonly { nodeId: number; address: string }[]
   config: Readonly<Record<string, string>>
 }): string {
   const properties: Record<string, string> = {
     'process.roles': 'broker,controller',
-    'node.id': '1',
-    listeners: `PLAINTEXT://127.0.0.1:${options.port},CONTROLLER://127.0.0.1:${options.controllerPort}`,
+    'node.id': String(options.nodeId),
+    listeners: `PLAINTEXT://${options.address},CONTROLLER://${options.controllerAddress}`,
     'controller.listener.names': 'CONTROLLER',
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
-    'controller.quorum.voters': `1@127.0.0.1:${options.controllerPort}`,
+    'controller.quorum.voters': options.voters.map(({ nodeId, address }) => `${nodeId}@${address}`).join(','),
     'log.dirs': options.dataDirectory,
-    'offsets.topic.replication.factor': '1',
-    'transaction.state.log.replication.factor': '1',
-    'transaction.state.log.min.isr': '1',
-    'share.coordinator.state.topic.replication.factor': '1',
-    'share.coordinator.state.topic.min.isr': '1',
+    ...(options.zone === null ? {} : { 'broker.rack': options.zone }),
+    ...(options.voters.length === 1 ? singleCopies : {}),
     'auto.create.topics.enable': 'false',
     ...options.config,
   }
   return `${Object.entries(properties)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`
+}
+
+/** One node cannot hold the three copies that Kafka wants of its own topics. */
+const singleCopies: Readonly<Record<string, string>> = {
+  'offsets.topic.replication.factor': '1',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
 }

@@ -1,12 +1,14 @@
 import { createTopic, listOffset, WireError } from './wire-calls.ts'
 import { Wire, WireClosed } from './wire.ts'
 
-/** Errors with which a server asks for patience: unknown topic, leader or coordinator not there yet, loading. */
-const temporaryCodes = new Set([3, 5, 6, 7, 14, 15, 16, 72, 78])
+/** Errors with which a server asks for patience: unknown topic, leader, coordinator or preferred leader not there yet, loading, epochs. */
+const temporaryCodes = new Set([3, 5, 6, 7, 9, 13, 14, 15, 16, 41, 72, 74, 76, 78, 80])
 
-function isTemporary(error: unknown): boolean {
+const noConnectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+
+export function isTemporary(error: unknown): boolean {
   if (error instanceof WireError) return temporaryCodes.has(error.code)
-  return error instanceof WireClosed || (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+  return error instanceof WireClosed || noConnectionCodes.has((error as NodeJS.ErrnoException).code ?? '')
 }
 
 /** Runs `call` on a fresh connection, again while the server says to try again, at most `timeoutMs` long. */

@@ -20,6 +20,32 @@ export interface ServerOptions {
   /** Put before the server's own command: `strace …`, `taskset …`. */
   readonly wrapper?: readonly string[]
   readonly env?: Record<string, string>
+  /** Left out, the node is a cluster of its own, on free ports of loopback. */
+  readonly place?: Place
+}
+
+/** Where a node stands in a cluster of several. */
+export interface Place {
+  readonly nodeId: number
+  readonly zone: string | null
+  /** `host:port`, each. */
+  readonly address: string
+  readonly controllerAddress: string
+  readonly httpAddress: string
+  /** All nodes, by their controller listeners: Kafka wants to know them beforehand. */
+  readonly voters: readonly { readonly nodeId: number; readonly address: string }[]
+  /** A node that Millrace asks to be taken in by; null: it founds the cluster. */
+  readonly join: string | null
+}
+
+async function ownPlace(): Promise<Place> {
+  const [address, controllerAddress, httpAddress] = [await freeAddress(), await freeAddress(), await freeAddress()]
+  const voters = [{ nodeId: 1, address: controllerAddress }]
+  return { nodeId: 1, zone: null, address, controllerAddress, httpAddress, voters, join: null }
+}
+
+async function freeAddress(): Promise<string> {
+  return `127.0.0.1:${await freePort()}`
 }
 
 /**
@@ -29,26 +55,22 @@ export interface ServerOptions {
 export class Server {
   readonly kind: ServerKind
   readonly dataDirectory: string
-  readonly address: string
-  readonly httpAddress: string
+  readonly place: Place
   #directory: string
-  #controllerPort: number
   #options: ServerOptions
   #process: Background | null = null
 
-  private constructor(options: ServerOptions, ports: readonly [number, number, number]) {
+  private constructor(options: ServerOptions, place: Place) {
     this.kind = options.kind
+    this.place = place
     this.#options = options
     this.#directory = options.directory
     this.dataDirectory = options.dataDirectory ?? join(options.directory, 'data')
-    this.address = `127.0.0.1:${ports[0]}`
-    this.#controllerPort = ports[1]
-    this.httpAddress = `127.0.0.1:${ports[2]}`
   }
 
   /** Chooses ports; `start` runs it. */
   static async prepare(options: ServerOptions): Promise<Server> {
-    return new Server(options, [await freePort(), await freePort(), await freePort()])
+    return new Server(options, options.place ?? (await ownPlace()))
   }
 
   /** Chooses ports, starts, and waits until it serves. */
@@ -56,6 +78,14 @@ export class Server {
     const server = await Server.prepare(options)
     await server.start()
     return server
+  }
+
+  get address(): string {
+    return this.place.address
+  }
+
+  get httpAddress(): string {
+    return this.place.httpAddress
   }
 
   get port(): number {
@@ -145,9 +175,8 @@ export class Server {
   #writeKafkaProperties(): string {
     mkdirSync(this.dataDirectory, { recursive: true })
     const file = join(this.#directory, 'server.properties')
-    const { dataDirectory, port } = this
-    const config = this.#options.config ?? {}
-    writeFileSync(file, kafkaProperties({ dataDirectory, port, controllerPort: this.#controllerPort, config }))
+    const { dataDirectory, place } = this
+    writeFileSync(file, kafkaProperties({ ...place, dataDirectory, config: this.#options.config ?? {} }))
     return file
   }
 
@@ -157,8 +186,12 @@ export class Server {
   }
 
   #millraceCommand(): [string, string[]] {
-    const args = ['start', '--data', this.dataDirectory, '--listen', this.address, '--http', this.httpAddress]
-    args.push('--controller-listen', `127.0.0.1:${this.#controllerPort}`)
+    const { nodeId, zone, address, controllerAddress, httpAddress, join: member, voters } = this.place
+    const args = ['start', '--data', this.dataDirectory, '--listen', address, '--http', httpAddress]
+    args.push('--controller-listen', controllerAddress)
+    if (voters.length > 1) args.push('--node-id', String(nodeId))
+    if (zone !== null) args.push('--zone', zone)
+    if (member !== null) args.push('--join', member)
     const config = Object.entries(this.#options.config ?? {})
     if (config.length > 0) {
       const file = join(this.#directory, 'server.properties')

@@ -5,7 +5,7 @@ import { haveKafka } from './kafka-oracle.ts'
 import { run, runOrFail } from './process.ts'
 
 /** What some checks need beyond Node and npm. */
-export type Tool = 'kafka' | 'kcat' | 'python-client' | 'strace' | 'mount'
+export type Tool = 'kafka' | 'kcat' | 'python-client' | 'strace' | 'mount' | 'network'
 
 /** The release of confluent-kafka (and the librdkafka in it) that the checks were written against. */
 export const pythonClientVersion = '2.16.1'
@@ -40,6 +40,8 @@ async function have(tool: Tool): Promise<boolean> {
       return existsSync(pythonPath()) && works(pythonPath(), '-c', 'import confluent_kafka')
     case 'strace':
       return works('strace', '-V')
+    case 'network':
+      return process.getuid?.() === 0 && (await works('ip', '-V')) && (await works('unshare', '--net', 'true'))
     case 'mount':
       return process.getuid?.() === 0 && (await works('losetup', '--version')) && (await works('mkfs.ext4', '-V'))
   }

@@ -4,6 +4,7 @@ import { crc32c } from '../../src/base/crc32c.ts'
 /** What the tests know of a record; written by hand like `wire.ts`. */
 export interface WireRecord {
   readonly offset: number
+  readonly timestampMs: number
   readonly key: Buffer | null
   readonly value: Buffer | null
 }
@@ -67,14 +68,17 @@ export function readBatches(bytes: Buffer): { records: WireRecord[]; nextOffset:
       throw new Error(`batch at offset ${baseOffset} fails its checksum`)
     }
     if ((attributes & 7) !== 0) throw new Error(`batch at offset ${baseOffset} is compressed`)
-    if ((attributes & 0x20) === 0) records.push(...recordsOf(new ByteReader(bytes, at + 57, end), baseOffset))
+    if ((attributes & 0x20) === 0) {
+      const base = { offset: baseOffset, timestampMs: readInt64(bytes, at + 27) }
+      records.push(...recordsOf(new ByteReader(bytes, at + 57, end), base))
+    }
     nextOffset = baseOffset + bytes.readInt32BE(at + 23) + 1
     at = end
   }
   return { records, nextOffset }
 }
 
-function recordsOf(reader: ByteReader, baseOffset: number): WireRecord[] {
+function recordsOf(reader: ByteReader, base: Pick<WireRecord, 'offset' | 'timestampMs'>): WireRecord[] {
   const count = reader.int32()
   const records: WireRecord[] = []
   const field = () => {
@@ -84,9 +88,9 @@ function recordsOf(reader: ByteReader, baseOffset: number): WireRecord[] {
   for (let i = 0; i < count; i++) {
     const end = reader.varint() + reader.position
     reader.int8()
-    reader.varlong()
-    const offset = baseOffset + reader.varint()
-    records.push({ offset, key: field(), value: field() })
+    const timestampMs = base.timestampMs + reader.varlong()
+    const offset = base.offset + reader.varint()
+    records.push({ offset, timestampMs, key: field(), value: field() })
     reader.position = end
   }
   return records

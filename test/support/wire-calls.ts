@@ -33,7 +33,16 @@ export async function apiVersions(wire: Wire): Promise<Map<number, [number, numb
 export interface WireTopic {
   readonly errorCode: number
   readonly name: string
-  readonly partitions: { readonly errorCode: number; readonly partition: number; readonly leader: number }[]
+  readonly partitions: WirePartition[]
+}
+
+export interface WirePartition {
+  readonly errorCode: number
+  readonly partition: number
+  /** -1 while there is none. */
+  readonly leader: number
+  readonly replicas: readonly number[]
+  readonly isr: readonly number[]
 }
 
 /** Metadata v1 of these topics, never creating them (asked with v4). */
@@ -63,10 +72,13 @@ export async function metadata(
     const name = getString(reader)
     reader.int8() // internal
     const partitions = getArray(reader, () => {
-      const partition = { errorCode: reader.int16(), partition: reader.int32(), leader: reader.int32() }
-      getArray(reader, () => reader.int32()) // replicas
-      getArray(reader, () => reader.int32()) // in sync
-      return partition
+      return {
+        errorCode: reader.int16(),
+        partition: reader.int32(),
+        leader: reader.int32(),
+        replicas: getArray(reader, () => reader.int32()),
+        isr: getArray(reader, () => reader.int32()),
+      }
     })
     return { errorCode, name, partitions }
   })
@@ -79,6 +91,7 @@ export async function createTopic(
   topic: string,
   partitions: number,
   configs: Readonly<Record<string, string>> = {},
+  replicationFactor = 1,
 ): Promise<void> {
   const reader = await wire.request(
     19,
@@ -87,7 +100,7 @@ export async function createTopic(
       w.int32(1)
       putString(w, topic)
       w.int32(partitions)
-      w.int16(1)
+      w.int16(replicationFactor)
       w.int32(0)
       const entries = Object.entries(configs)
       w.int32(entries.length)
@@ -313,14 +326,15 @@ export async function committedOffset(
   return answers[0] ?? -1
 }
 
-/** FindCoordinator v0; fails with a temporary error while there is none. */
-export async function findCoordinator(wire: Wire, group: string): Promise<void> {
+/** FindCoordinator v0: the node; fails with a temporary error while there is none. */
+export async function findCoordinator(wire: Wire, group: string): Promise<number> {
   const reader = await wire.request(
     10,
     0,
     body((w) => putString(w, group)),
   )
   check('FindCoordinator', reader.int16())
+  return reader.int32()
 }
 
 /** DeleteTopics v1. */

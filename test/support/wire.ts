@@ -32,10 +32,9 @@ export class Wire {
     const colon = address.lastIndexOf(':')
     return new Promise((resolve, reject) => {
       const socket = connect({ host: address.slice(0, colon), port: Number(address.slice(colon + 1)) })
-      const timer = setTimeout(
-        () => socket.destroy(new Error(`no connection to ${address} in ${timeoutMs} ms`)),
-        timeoutMs,
-      )
+      const late = () =>
+        Object.assign(new Error(`no connection to ${address} in ${timeoutMs} ms`), { code: 'ETIMEDOUT' })
+      const timer = setTimeout(() => socket.destroy(late()), timeoutMs)
       socket.once('error', (error) => {
         clearTimeout(timer)
         reject(error)

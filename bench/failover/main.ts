@@ -1,0 +1,129 @@
+/**
+ * `npm run bench -- failover [--kills 50] [--repeats 5] [--faults kill,pause,…] [--only kafka|millrace] [--write]`, as root
+ *
+ * How long a producer gets no acknowledgement while nodes of a cluster of three die, stand still, are cut off or are stopped:
+ * Millrace and a real Apache Kafka, each with its default timeouts, each in three network namespaces. The client is the same
+ * idempotent librdkafka producer with its own defaults. Only where a node falls silent without closing its connections does
+ * the client's own patience decide (a minute by default), so there both sides get a client that waits one second.
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { enterOwnNetwork } from '../../test/cluster/zone-network.ts'
+import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts'
+import type { ServerKind } from '../../test/support/server.ts'
+import { missingTools } from '../../test/support/toolchain.ts'
+import { machine, median, writeBetweenMarks } from '../report.ts'
+import { faults } from './faults.ts'
+import { Rig } from './rig.ts'
+
+const { values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    kills: { type: 'string', default: '50' },
+    repeats: { type: 'string', default: '5' },
+    faults: { type: 'string', default: Object.keys(faults).join(',') },
+    'per-second': { type: 'string', default: '1000' },
+    only: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+})
+const missing = await missingTools(['kafka', 'python-client', 'network'])
+if (missing.length > 0) {
+  console.log(`needs ${missing.join(', ')}: npm run tools, as root`)
+  process.exit(2)
+}
+await enterOwnNetwork()
+const kinds = (['millrace', 'kafka'] as const).filter((kind) => values.only === undefined || values.only === kind)
+const directory = temporaryDirectory('failover')
+
+/** Names of figures, with what they should be at most. */
+const goals: Readonly<Record<string, { median?: number; worst?: number }>> = {
+  'kill -9 of the leader: gap': { median: 500, worst: 1500 },
+  'kill -9 of a node: gap of partitions it did not lead': {},
+  'SIGSTOP of the leader: gap': { worst: 5000 },
+  'cable of the leader cut: gap': { worst: 5000 },
+  'controller killed: until there is another': { worst: 1000 },
+  'controller killed: gap of partitions led elsewhere': { worst: 100 },
+  'leader stopped (SIGTERM): gap': { worst: 100 },
+  'planned move: gap': { worst: 100 },
+  'rolling restart: longest gap': { worst: 100 },
+  'started again to in sync': {},
+}
+
+const figures = new Map<string, Record<ServerKind, number[]>>()
+function note(what: string, kind: ServerKind, ms: number): void {
+  let entry = figures.get(what)
+  if (entry === undefined) figures.set(what, (entry = { millrace: [], kafka: [] }))
+  entry[kind].push(ms)
+  console.log(`  ${kind.padEnd(8)} ${what}: ${ms.toFixed(0)} ms`)
+}
+
+const silent = new Set(['pause', 'cut'])
+
+/** Faults that want the same client share one cluster. */
+async function runOn(kind: ServerKind, names: readonly string[], settings: Record<string, string>): Promise<void> {
+  if (names.length === 0) return
+  const home = join(directory, `${kind}-${names.join('-')}`)
+  const rig = await Rig.start({ kind, directory: home, perSecond: Number(values['per-second']), settings })
+  for (const name of names) {
+    const fault = faults[name]
+    if (fault === undefined) throw new Error(`no fault ${name}; there are ${Object.keys(faults).join(', ')}`)
+    const times = Number(name === 'kill' ? values.kills : values.repeats)
+    for (let time = 0; time < times; time++) {
+      await rig.settled()
+      await fault(rig, (what, ms) => note(what, kind, ms))
+    }
+  }
+  await rig.stop()
+  removeTemporary(home)
+}
+
+console.log(machine())
+const wanted = values.faults.split(',')
+for (const kind of kinds) {
+  const few = wanted.filter((name) => !silent.has(name))
+  await runOn(kind, few, {})
+  const quiet = wanted.filter((name) => silent.has(name))
+  await runOn(kind, quiet, { 'socket.timeout.ms': '1000' })
+}
+
+function cells(list: readonly number[]): [string, string] {
+  if (list.length === 0) return ['', '']
+  return [median(list).toFixed(0), Math.max(...list).toFixed(0)]
+}
+
+function goalOf(what: string): { text: string; reached: string } {
+  const { median: middle, worst } = goals[what] ?? {}
+  const own = figures.get(what)?.millrace ?? []
+  const text = [middle === undefined ? '' : `median ${middle}`, worst === undefined ? '' : `worst ${worst}`]
+  const reached =
+    own.length > 0 && median(own) <= (middle ?? Infinity) && Math.max(...own) <= (worst ?? Infinity) ? 'yes' : 'no'
+  const goal = text.filter(Boolean).join(', ')
+  return { text: goal, reached: goal === '' ? '' : reached }
+}
+
+const head = [
+  'what, ms',
+  'times',
+  'Millrace: median',
+  'worst',
+  'Apache Kafka: median',
+  'worst',
+  'goal, at most',
+  'reached',
+]
+const rows = Object.keys(goals)
+  .filter((what) => figures.has(what))
+  .map((what) => {
+    const { millrace, kafka } = figures.get(what) as Record<ServerKind, number[]>
+    const { text, reached } = goalOf(what)
+    return [what, String(Math.max(millrace.length, kafka.length)), ...cells(millrace), ...cells(kafka), text, reached]
+  })
+const text = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+console.log(`\n${text}\n`)
+if (values.write) {
+  const command = `npm run bench -- failover --kills ${values.kills} --repeats ${values.repeats}`
+  writeBetweenMarks('docs/performance.md', 'failover', `\`${command} --write\` on ${machine()}.\n\n${text}`)
+  console.log('written to docs/performance.md')
+}
+process.exit()

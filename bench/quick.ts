@@ -1,0 +1,239 @@
+/**
+ * `npm run bench -- quick [--rounds 3] [--gb 1] [--warm-gb 3] [--write]`
+ *
+ * Millrace beside a real Apache Kafka in one run: the same client on the same two cores, in turns, so that what the
+ * machine does meanwhile hits both. `--only kafka|millrace` measures one side alone, without comparing.
+ * `--write` puts the table into docs/performance.md.
+ */
+import { mkdirSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { removeTemporary, temporaryDirectory } from '../test/support/files.ts'
+import { readyTopic, retried } from '../test/support/retry.ts'
+import { Server, type ServerKind } from '../test/support/server.ts'
+import { missingTools } from '../test/support/toolchain.ts'
+import { deleteTopic } from '../test/support/wire-calls.ts'
+import { consumeWithJava, produceWithJava, recordsPerGb, type Transfer } from './clients.ts'
+import { startToFirstAck } from './first-ack.ts'
+import { cpuSeconds, residentBytes } from './process-stats.ts'
+import { type Comparison, machine, median, table, writeBetweenMarks } from './report.ts'
+
+const { values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '3' },
+    gb: { type: 'string', default: '1' },
+    'warm-gb': { type: 'string', default: '3' },
+    'long-gb': { type: 'string', default: '5' },
+    'idle-seconds': { type: 'string', default: '20' },
+    only: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+})
+if ((await missingTools(['kafka'])).length > 0) {
+  console.log('needs java and the Kafka jars: npm run tools')
+  process.exit(2)
+}
+const rounds = Number(values.rounds)
+const records = Math.round(Number(values.gb) * recordsPerGb)
+const kinds: readonly ServerKind[] =
+  values.only === undefined ? ['millrace', 'kafka'] : [values.only === 'kafka' ? 'kafka' : 'millrace']
+
+const directory = temporaryDirectory('bench')
+const mostGb = Number(values['warm-gb']) + Number(values['long-gb']) + (2 + 2 * rounds) * Number(values.gb)
+const neededBytes = mostGb * 1.1e9 * kinds.length
+const { bavail, bsize } = statfsSync(directory)
+if (bavail * bsize < neededBytes) throw new Error(`${directory} lacks ${Math.round(neededBytes / 1e9)} GB`)
+
+/** Figures by name and kind, one a round. */
+const figures = new Map<string, Record<ServerKind, number[]>>()
+function note(what: string, kind: ServerKind, value: number): void {
+  let entry = figures.get(what)
+  if (entry === undefined) figures.set(what, (entry = { millrace: [], kafka: [] }))
+  entry[kind].push(value)
+  console.log(`  ${kind.padEnd(8)} ${what}: ${value.toFixed(2)}`)
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function prepare(kind: ServerKind, name: string): Promise<Server> {
+  const home = join(directory, `${kind}-${name}`)
+  mkdirSync(home)
+  return Server.prepare({ kind, directory: home })
+}
+
+async function measureStart(kind: ServerKind, round: number): Promise<void> {
+  const server = await prepare(kind, `start-${round}`)
+  note('start ms', kind, await startToFirstAck(server, 'first'))
+  await wait(1000)
+  await server.kill()
+  note('restart ms', kind, await startToFirstAck(server, 'first'))
+  await server.kill()
+  removeTemporary(join(directory, `${kind}-start-${round}`))
+}
+
+async function measureIdle(servers: readonly Server[]): Promise<void> {
+  await wait(15_000) // what a start leaves to do is not idling
+  const seconds = Number(values['idle-seconds'])
+  const before = servers.map(({ process }) => cpuSeconds(process.pid))
+  await wait(seconds * 1000)
+  servers.forEach(({ kind, process }, index) => {
+    note('idle cpu %', kind, ((cpuSeconds(process.pid) - (before[index] as number)) / seconds) * 100)
+    note('idle MB', kind, residentBytes(process.pid) / 1e6)
+  })
+}
+
+/** What `transfer` costs the broker. Things it finishes a moment later count too. */
+async function measure(server: Server, what: string, transfer: () => Promise<Transfer>): Promise<void> {
+  const before = cpuSeconds(server.process.pid)
+  const { records: moved, megabytesPerSecond } = await transfer()
+  await wait(500)
+  note(`${what} cpu s/GB`, server.kind, ((cpuSeconds(server.process.pid) - before) / moved) * recordsPerGb)
+  note(`${what} MB/s`, server.kind, megabytesPerSecond)
+}
+
+type Durability = 'relaxed' | 'fsync'
+
+function topicConfig(kind: ServerKind, durability: Durability): Record<string, string> {
+  if (kind === 'millrace') return { 'durability.mode': durability }
+  // The nearest that Kafka has: an fsync before each answer.
+  return durability === 'fsync' ? { 'flush.messages': '1' } : {}
+}
+
+async function withTopic(server: Server, durability: Durability, use: (topic: string) => Promise<void>): Promise<void> {
+  const topic = `${durability}-${Math.floor(performance.now())}`
+  await readyTopic(server.address, topic, 1, topicConfig(server.kind, durability))
+  await use(topic)
+  await retried(server.address, (wire) => deleteTopic(wire, topic))
+}
+
+console.log(machine())
+for (let round = 0; round < rounds; round++) for (const kind of kinds) await measureStart(kind, round)
+
+const warmRecords = Math.round(Number(values['warm-gb']) * recordsPerGb)
+const longRecords = Math.round(Number(values['long-gb']) * recordsPerGb)
+
+async function warm(server: Server, amount: number): Promise<void> {
+  if (amount === 0) return
+  console.log(`warming ${server.kind} with ${(amount / recordsPerGb).toFixed(1)} GB`)
+  await withTopic(server, 'relaxed', async (topic) => {
+    await produceWithJava(server.address, topic, amount)
+    await consumeWithJava(server.address, topic, Math.min(amount, records))
+  })
+}
+
+async function measureTransfers(servers: readonly Server[], prefix: string): Promise<void> {
+  for (const durability of ['relaxed', 'fsync'] as const) {
+    for (const server of servers) {
+      await withTopic(server, durability, async (topic) => {
+        const produce = () => produceWithJava(server.address, topic, records)
+        await measure(server, `${prefix}produce ${durability}`, produce)
+        if (durability === 'fsync') return
+        await measure(server, `${prefix}consume`, () => consumeWithJava(server.address, topic, records))
+      })
+    }
+  }
+}
+
+/** Fresh processes each round, so that every round finds both equally warm; the last one goes on until they are hot. */
+async function runRound(round: number): Promise<void> {
+  const servers = await Promise.all(kinds.map((kind) => prepare(kind, `round-${round}`)))
+  for (const server of servers) await server.start()
+  if (round === 0) await measureIdle(servers)
+  for (const server of servers) await warm(server, warmRecords)
+  await measureTransfers(servers, '')
+  if (round === rounds - 1 && longRecords > 0) {
+    for (const server of servers) await warm(server, longRecords)
+    for (let again = 0; again < rounds; again++) await measureTransfers(servers, 'hot ')
+  }
+  for (const server of servers) {
+    await server.stop()
+    removeTemporary(join(directory, `${server.kind}-round-${round}`))
+  }
+}
+for (let round = 0; round < rounds; round++) await runRound(round)
+
+const of = (what: string, kind: ServerKind) => figures.get(what)?.[kind] ?? []
+if (kinds.length === 1) {
+  for (const [what, entry] of figures) {
+    const list = entry[kinds[0] as ServerKind]
+    console.log(`${what}: ${median(list).toFixed(2)} (${Math.min(...list).toFixed(2)}–${Math.max(...list).toFixed(2)})`)
+  }
+  process.exit()
+}
+
+const compare = (
+  what: string,
+  unit: string,
+  digits: number,
+  [millrace, kafka]: [string, string],
+  goal: Comparison['goal'],
+): Comparison => ({ what, unit, digits, millrace: of(millrace, 'millrace'), kafka: of(kafka, 'kafka'), goal })
+const both = (name: string): [string, string] => [name, name]
+
+/** The same after much more than the warming of each round: what a server does that has run for long. */
+function hotRows(): Comparison[] {
+  const goal = { ratio: 'at most', value: 1 } as const
+  const page: [string, string] = ['hot produce fsync cpu s/GB', 'hot produce relaxed cpu s/GB']
+  return [
+    compare(
+      'hot: produce, relaxed mode against page cache: broker CPU',
+      's/GB',
+      2,
+      both('hot produce relaxed cpu s/GB'),
+      goal,
+    ),
+    compare('hot: produce, fsync mode against page cache: broker CPU', 's/GB', 2, page, goal),
+    compare('hot: consume from memory: broker CPU', 's/GB', 2, both('hot consume cpu s/GB'), goal),
+    compare('hot: produce, relaxed mode against page cache', 'MB/s', 0, both('hot produce relaxed MB/s'), {
+      ratio: 'at least',
+      value: 1,
+    }),
+  ]
+}
+
+const text = table([
+  compare('produce, relaxed mode against page cache: broker CPU', 's/GB', 2, both('produce relaxed cpu s/GB'), {
+    ratio: 'at most',
+    value: 0.45,
+  }),
+  compare(
+    'produce, fsync mode against page cache: broker CPU',
+    's/GB',
+    2,
+    ['produce fsync cpu s/GB', 'produce relaxed cpu s/GB'],
+    { ratio: 'at most', value: 0.6 },
+  ),
+  compare('produce, fsync mode against flush.messages=1: broker CPU', 's/GB', 2, both('produce fsync cpu s/GB'), {
+    ratio: 'at most',
+    value: 1,
+  }),
+  compare('consume from memory: broker CPU', 's/GB', 2, both('consume cpu s/GB'), { ratio: 'at most', value: 1 }),
+  compare('produce, relaxed mode against page cache', 'MB/s', 0, both('produce relaxed MB/s'), {
+    ratio: 'at least',
+    value: 1.3,
+  }),
+  compare('produce, fsync mode against page cache', 'MB/s', 0, ['produce fsync MB/s', 'produce relaxed MB/s'], {
+    ratio: 'at least',
+    value: 1,
+  }),
+  compare('produce, fsync mode against flush.messages=1', 'MB/s', 0, both('produce fsync MB/s'), {
+    ratio: 'at least',
+    value: 1,
+  }),
+  compare('consume from memory', 'MB/s', 0, both('consume MB/s'), { ratio: 'at least', value: 1 }),
+  ...(longRecords === 0 ? [] : hotRows()),
+  compare('start to first acknowledged record, empty folder', 'ms', 0, both('start ms'), { most: 600 }),
+  compare('the same after kill -9', 'ms', 0, both('restart ms'), { most: 1000 }),
+  compare('idle memory (RSS)', 'MB', 0, both('idle MB'), { most: 95 }),
+  compare('idle CPU', '% of a core', 2, both('idle cpu %'), { most: 0.5 }),
+])
+const command = `npm run bench -- quick --rounds ${rounds} --gb ${values.gb} --warm-gb ${values['warm-gb']}`
+console.log(`\n${text}\n`)
+if (values.write) {
+  const context = `\`${command} --write\` on ${machine()}; medians of ${rounds} rounds, smallest and largest in brackets.`
+  writeBetweenMarks('docs/performance.md', 'quick', `${context}\n\n${text}`)
+  writeBetweenMarks('README.md', 'quick', text)
+  console.log('written to docs/performance.md and README.md')
+}
+process.exit()
