@@ -75,6 +75,7 @@ function sendOf(partition: string, id: number, sentMs: number) {
     partition,
     digest: 0,
     timestampMs: sentMs,
+    acks: 'all' as const,
     invoked: sentMs,
   }
 }
