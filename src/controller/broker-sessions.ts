@@ -1,9 +1,8 @@
 import type { MetadataImage } from '../metadata/image.ts'
 
 interface Session {
+  /** Or when this controller became active, for a broker that it has not heard yet. */
   lastHeardMs: number
-  /** False while nothing but the registration vouches for it: a controller that has just begun gives everyone time. */
-  heard: boolean
   /** How far the broker has read the metadata log. */
   metadataOffset: number
   /** End of the metadata log when its controlled shutdown began; others must have read so far before it goes. */
@@ -22,15 +21,14 @@ export class BrokerSessions {
   constructor(image: MetadataImage, nowMs: number) {
     this.#checkedAtMs = nowMs
     for (const { brokerId, fenced } of image.brokers.values()) {
-      if (!fenced) this.#sessions.set(brokerId, newSession(nowMs, false))
+      if (!fenced) this.#sessions.set(brokerId, newSession(nowMs))
     }
   }
 
   /** A registration or a heartbeat came. `metadataOffset` is null when it did not say. */
   hear(brokerId: number, nowMs: number, metadataOffset: number | null): void {
-    const session = this.#sessions.get(brokerId) ?? newSession(nowMs, true)
+    const session = this.#sessions.get(brokerId) ?? newSession(nowMs)
     session.lastHeardMs = nowMs
-    session.heard = true
     if (metadataOffset !== null) session.metadataOffset = metadataOffset
     this.#sessions.set(brokerId, session)
   }
@@ -39,10 +37,10 @@ export class BrokerSessions {
     this.#sessions.delete(brokerId)
   }
 
-  /** Another incarnation of a broker that was heard so recently must not take its place. */
-  isHeard(brokerId: number, nowMs: number, timeoutMs: number): boolean {
+  /** Another incarnation of a broker that counts as alive must not take its place unproven. */
+  isAlive(brokerId: number, nowMs: number, timeoutMs: number): boolean {
     const session = this.#sessions.get(brokerId)
-    return session?.heard === true && nowMs - session.lastHeardMs < timeoutMs
+    return session !== undefined && nowMs - session.lastHeardMs < timeoutMs
   }
 
   beginShutdown(brokerId: number, shutdownOffset: number): void {
@@ -79,6 +77,6 @@ export class BrokerSessions {
   }
 }
 
-function newSession(nowMs: number, heard: boolean): Session {
-  return { lastHeardMs: nowMs, heard, metadataOffset: -1, shutdownOffset: null }
+function newSession(nowMs: number): Session {
+  return { lastHeardMs: nowMs, metadataOffset: -1, shutdownOffset: null }
 }

@@ -4,10 +4,15 @@ import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { supportedFeatures } from './features.ts'
 import { ShardCluster } from '../testing/shard-cluster.ts'
 
 function leadership(cluster: ShardCluster, topic = 'orders') {
   return cluster.image.topic(topic)?.partitions.map(({ leader, isr, leaderEpoch }) => ({ leader, isr, leaderEpoch }))
+}
+
+function eligible(cluster: ShardCluster, topic = 'orders') {
+  return cluster.image.topic(topic)?.partitions.map(({ elr }) => elr)
 }
 
 const onAll = (replicas: number[]) => ({
@@ -47,12 +52,43 @@ test('registering again with the same incarnation keeps the epoch; a new incarna
   assert.equal(cluster.beat(7).errorCode, ErrorCode.BROKER_ID_NOT_REGISTERED)
 })
 
-test('another process with the id of a broker that is heard is refused, until that one falls silent', () => {
+test('a process restarted on its folder takes the place of the one before at once', () => {
   const cluster = new ShardCluster()
   cluster.join({ id: 1 }, { id: 2 })
-  assert.equal(cluster.register({ id: 2 }).errorCode, ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+  const before = cluster.image.broker(2)?.brokerEpoch ?? -1
+  const { errorCode, brokerEpoch } = cluster.register({ id: 2 })
+  assert.equal(errorCode, ErrorCode.NONE)
+  assert.ok(brokerEpoch > before)
+})
+
+test('another folder or host with the id of a living broker is refused, until that one falls silent or is lost', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 }, { id: 3 })
+  const elsewhere = { directory: cluster.id(7) }
+  const { DUPLICATE_BROKER_REGISTRATION, NONE } = ErrorCode
+  assert.equal(cluster.register({ id: 2, ...elsewhere }).errorCode, DUPLICATE_BROKER_REGISTRATION)
+  assert.equal(cluster.register({ id: 2, host: 'copy' }).errorCode, DUPLICATE_BROKER_REGISTRATION)
   cluster.nowMs += 3000
-  assert.equal(cluster.register({ id: 2 }).errorCode, ErrorCode.NONE)
+  assert.equal(cluster.register({ id: 2, ...elsewhere }).errorCode, NONE)
+  cluster.lose(3)
+  assert.equal(cluster.register({ id: 3, directory: cluster.id(8) }).errorCode, NONE)
+})
+
+test('a broker whose process is gone is fenced at once; news of an older incarnation changes nothing', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 }, { id: 3 })
+  cluster.createTopic('orders', onAll([2, 3, 1]))
+  const epoch = cluster.image.broker(2)?.brokerEpoch ?? -1
+  cluster.lose(2, epoch - 1)
+  assert.equal(cluster.image.broker(2)?.fenced, false)
+  cluster.lose(2, epoch)
+  assert.equal(cluster.image.broker(2)?.fenced, true)
+  assert.deepEqual(leadership(cluster), [{ leader: 3, isr: [3, 1], leaderEpoch: 1 }])
+  assert.deepEqual(cluster.notices.at(-1), {
+    level: 'info',
+    message: 'Node 2 is fenced: its process is gone',
+    details: { node: 2, leadersMoved: 1, partitionsWithoutLeader: 0 },
+  })
 })
 
 test('registrations that cannot be are refused', () => {
@@ -63,11 +99,14 @@ test('registrations that cannot be are refused', () => {
     clusterId: 'AQAAAAAAAAAAAAAAAAAAAA',
     incarnationId: cluster.id(3),
     listeners: [],
-    features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
+    features: supportedFeatures.map(({ name, min, max }) => {
+      return { name, minSupportedVersion: min, maxSupportedVersion: max }
+    }),
     rack: null,
     isMigratingZkBroker: false,
     logDirs: [cluster.id(4)],
     previousBrokerEpoch: -1,
+    lastBrokerEpoch: -1,
   }
   const code = (change: Partial<typeof good>) => cluster.ask(BrokerRegistration, { ...good, ...change }).errorCode
   assert.equal(code({ clusterId: 'other' }), ErrorCode.INCONSISTENT_CLUSTER_ID)
@@ -88,7 +127,8 @@ test('a silent broker is fenced: its partitions are led by others in sync, and w
   cluster.pass(1500)
   assert.equal(cluster.image.broker(2)?.fenced, true)
   assert.deepEqual(leadership(cluster), [{ leader: 3, isr: [3, 1], leaderEpoch: 1 }])
-  assert.deepEqual(leadership(cluster, 'alone'), [{ leader: -1, isr: [2], leaderEpoch: 1 }])
+  assert.deepEqual(leadership(cluster, 'alone'), [{ leader: -1, isr: [], leaderEpoch: 1 }])
+  assert.deepEqual(eligible(cluster, 'alone'), [[2]])
   cluster.beat(2)
   assert.deepEqual(leadership(cluster, 'alone'), [{ leader: 2, isr: [2], leaderEpoch: 2 }])
   // It is back, but must first catch up before it is in sync again.
@@ -114,7 +154,8 @@ test('a new incarnation leads nothing that it led before, until it serves', () =
   cluster.join({ id: 1 })
   cluster.createTopic('orders')
   cluster.register({ id: 1 })
-  assert.deepEqual(leadership(cluster), [{ leader: -1, isr: [1], leaderEpoch: 1 }])
+  assert.deepEqual(leadership(cluster), [{ leader: -1, isr: [], leaderEpoch: 1 }])
+  assert.deepEqual(eligible(cluster), [[1]])
   cluster.beat(1)
   assert.deepEqual(leadership(cluster), [{ leader: 1, isr: [1], leaderEpoch: 2 }])
 })

@@ -1,93 +1,15 @@
-import type { BrokerImage, MetadataImage } from '../metadata/image.ts'
-import { type MetadataRecord, type RegisterBrokerRecord } from '../metadata/records.ts'
-import { NO_TOPIC_ID } from '../model/ids.ts'
+import type { BrokerImage } from '../metadata/image.ts'
+import type { MetadataRecord } from '../metadata/records.ts'
 import type { BrokerHeartbeatRequest, BrokerHeartbeatResponse } from '../protocol/apis/broker-heartbeat.ts'
-import type { BrokerRegistrationRequest, BrokerRegistrationResponse } from '../protocol/apis/broker-registration.ts'
-import type { UnregisterBrokerRequest, UnregisterBrokerResponse } from '../protocol/apis/unregister-broker.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { BrokerSessions } from './broker-sessions.ts'
 import { brokerNumber } from './config-view.ts'
-import { ACCEPTED, type Decision, type DecisionContext, refusal } from './decision.ts'
-import { withBroker, withoutBroker } from './elections.ts'
-import { UNASSIGNED_DIRECTORY } from './partition-records.ts'
+import type { Decision, DecisionContext, Due, Notice } from './decision.ts'
+import { type Changes, type Ruling, withBroker, withoutBroker } from './elections.ts'
 
 /** Silence after which a broker counts as dead. */
-export function sessionTimeoutMs({ image, broker }: Pick<DecisionContext, 'image' | 'broker'>): number {
+export function sessionTimeoutMs({ image, broker }: Ruling): number {
   return brokerNumber(image, broker, 'broker.session.timeout.ms')
-}
-
-/**
- * A broker process announces itself. It starts fenced: it serves once it has read its own registration (heartbeat).
- * A new incarnation takes over everything of the one before but its leaderships.
- */
-export function registerBroker(
-  context: DecisionContext,
-  sessions: BrokerSessions,
-  request: BrokerRegistrationRequest,
-): Decision<BrokerRegistrationResponse> {
-  const { image, nowMs, nextOffset } = context
-  const { brokerId, incarnationId } = request
-  const errorCode = registrationError(context, sessions, request)
-  if (errorCode !== ErrorCode.NONE) return { records: [], response: { throttleTimeMs: 0, errorCode, brokerEpoch: -1 } }
-  const existing = image.broker(brokerId)
-  const again = existing?.incarnationId === incarnationId ? existing : null
-  const brokerEpoch = again?.brokerEpoch ?? nextOffset
-  const record: MetadataRecord = { type: 'RegisterBroker', value: registration(request, brokerEpoch, again) }
-  const cleanUp = existing === undefined || again !== null ? [] : withoutBroker(image, brokerId)
-  if (again === null) sessions.forget(brokerId)
-  sessions.hear(brokerId, nowMs, null)
-  return { records: [record, ...cleanUp], response: { throttleTimeMs: 0, errorCode, brokerEpoch } }
-}
-
-function registration(
-  request: BrokerRegistrationRequest,
-  brokerEpoch: number,
-  again: BrokerImage | null,
-): RegisterBrokerRecord {
-  const { brokerId, incarnationId, listeners, features, rack, logDirs } = request
-  return {
-    brokerId,
-    isMigratingZkBroker: false,
-    incarnationId,
-    brokerEpoch,
-    endPoints: listeners,
-    features,
-    rack,
-    fenced: again?.fenced ?? true,
-    inControlledShutdown: again?.inControlledShutdown ?? false,
-    logDirs,
-    cordonedLogDirs: null,
-  }
-}
-
-function registrationError(
-  context: DecisionContext,
-  sessions: BrokerSessions,
-  request: BrokerRegistrationRequest,
-): number {
-  const { image, clusterId, nowMs, broker } = context
-  const { brokerId, incarnationId, logDirs } = request
-  if (request.clusterId !== clusterId) return ErrorCode.INCONSISTENT_CLUSTER_ID
-  if (request.isMigratingZkBroker) return ErrorCode.BROKER_ID_NOT_REGISTERED
-  const existing = image.broker(brokerId)
-  // The controller's own broker is this very process: its older incarnation cannot be alive.
-  const another = existing !== undefined && existing.incarnationId !== incarnationId && brokerId !== broker.brokerId
-  if (another && sessions.isHeard(brokerId, nowMs, sessionTimeoutMs(context))) {
-    return ErrorCode.DUPLICATE_BROKER_REGISTRATION
-  }
-  const reserved = logDirs.some((id) => id === NO_TOPIC_ID || id === UNASSIGNED_DIRECTORY)
-  if (logDirs.length === 0 || reserved || new Set(logDirs).size < logDirs.length) return ErrorCode.INVALID_REGISTRATION
-  for (const other of image.brokers.values()) {
-    if (other.brokerId !== brokerId && other.logDirs.some((id) => logDirs.includes(id))) {
-      return ErrorCode.INVALID_REGISTRATION
-    }
-  }
-  for (const [feature, level] of image.features) {
-    const range = request.features.find(({ name }) => name === feature)
-    const [low, high] = [range?.minSupportedVersion ?? 0, range?.maxSupportedVersion ?? 0]
-    if (level < low || level > high) return ErrorCode.UNSUPPORTED_VERSION
-  }
-  return ErrorCode.NONE
 }
 
 /**
@@ -99,8 +21,8 @@ export function heartbeat(
   sessions: BrokerSessions,
   request: BrokerHeartbeatRequest,
 ): Decision<BrokerHeartbeatResponse> {
-  const { image, nowMs, nextOffset } = context
-  const { brokerId, brokerEpoch, currentMetadataOffset, wantFence, wantShutDown } = request
+  const { image, nowMs } = context
+  const { brokerId, brokerEpoch, currentMetadataOffset } = request
   const state = image.broker(brokerId)
   const errorCode =
     state === undefined
@@ -112,61 +34,84 @@ export function heartbeat(
   if (state === undefined || errorCode !== ErrorCode.NONE) return { records: [], response: answer }
   sessions.hear(brokerId, nowMs, currentMetadataOffset)
   const isCaughtUp = currentMetadataOffset >= brokerEpoch
-  const reply = (isFenced: boolean, records: MetadataRecord[], shouldShutDown = false) => ({
-    records,
-    response: { ...answer, isCaughtUp, isFenced, shouldShutDown },
-  })
-  if (state.fenced) {
-    if (wantShutDown) return reply(true, [], true)
-    return wantFence || !isCaughtUp ? reply(true, []) : reply(false, unfence(image, state))
+  const { next, changes } = nextState(context, sessions, state, request)
+  const isFenced = next === 'fenced' || next === 'stopped'
+  return {
+    ...changes,
+    response: { ...answer, isCaughtUp, isFenced, shouldShutDown: next === 'stopped' },
   }
-  if (wantFence) return reply(true, fence(image, state), wantShutDown)
-  if (!wantShutDown) return reply(false, [])
-  if (!state.inControlledShutdown && leadsAnything(image, brokerId)) {
-    const records = [registrationChange(state, { inControlledShutdown: 1 }), ...withoutBroker(image, brokerId)]
-    sessions.beginShutdown(brokerId, nextOffset + records.length - 1)
-    return reply(false, records)
-  }
-  if (leadsAnything(image, brokerId) || !sessions.mayStop(image, brokerId)) return reply(false, [])
-  return reply(true, fence(image, state), true)
 }
 
-function leadsAnything(image: MetadataImage, brokerId: number): boolean {
-  for (const { partitions } of image.topicsById.values()) {
-    if (partitions.some(({ leader }) => leader === brokerId)) return true
+interface Step {
+  readonly next: 'fenced' | 'serving' | 'stopping' | 'stopped'
+  readonly changes: Changes
+}
+
+const NO_CHANGES: Changes = { records: [], notices: [] }
+
+/** Fenced brokers serve once they have read their registration; serving ones hand over what they lead before they stop. */
+function nextState(
+  context: DecisionContext,
+  sessions: BrokerSessions,
+  state: BrokerImage,
+  { brokerId, brokerEpoch, currentMetadataOffset, wantFence, wantShutDown }: BrokerHeartbeatRequest,
+): Step {
+  const { image } = context
+  if (state.fenced) {
+    if (wantShutDown) return { next: 'stopped', changes: NO_CHANGES }
+    if (wantFence || currentMetadataOffset < brokerEpoch) return { next: 'fenced', changes: NO_CHANGES }
+    return { next: 'serving', changes: unfence(context, state) }
   }
-  return false
+  if (wantFence) {
+    return { next: wantShutDown ? 'stopped' : 'fenced', changes: fence(context, state, 'as it asked') }
+  }
+  if (!wantShutDown) return { next: 'serving', changes: NO_CHANGES }
+  if (!state.inControlledShutdown && image.topicIndex.leadsAny(brokerId)) {
+    const changes = beginShutdown(context, state)
+    sessions.beginShutdown(brokerId, context.nextOffset + changes.records.length - 1)
+    return { next: 'stopping', changes }
+  }
+  if (image.topicIndex.leadsAny(brokerId) || !sessions.mayStop(image, brokerId)) {
+    return { next: 'stopping', changes: NO_CHANGES }
+  }
+  return { next: 'stopped', changes: fence(context, state, 'it stops') }
 }
 
 /** The broker leads and is in sync no more, until it is heard again. */
-export function fence(image: MetadataImage, broker: BrokerImage): MetadataRecord[] {
-  return [registrationChange(broker, { fenced: 1 }), ...withoutBroker(image, broker.brokerId)]
+export function fence(context: Ruling, broker: BrokerImage, why: string): Due {
+  const { records, notices } = withoutBroker(context, broker.brokerId)
+  return {
+    records: [registrationChange(broker, { fenced: 1 }), ...records],
+    notices: [fenceNotice(broker, why, records), ...notices],
+  }
 }
 
-function unfence(image: MetadataImage, broker: BrokerImage): MetadataRecord[] {
-  return [registrationChange(broker, { fenced: -1 }), ...withBroker(image, broker.brokerId)]
+function fenceNotice({ brokerId }: BrokerImage, why: string, records: readonly MetadataRecord[]): Notice {
+  let [moved, offline] = [0, 0]
+  for (const record of records) {
+    if (record.type !== 'PartitionChange') continue
+    if (record.value.leader >= 0) moved++
+    if (record.value.leader === -1) offline++
+  }
+  const message = `Node ${brokerId} is fenced: ${why}`
+  const details = { node: brokerId, leadersMoved: moved, partitionsWithoutLeader: offline }
+  return { level: offline > 0 ? 'warn' : 'info', message, details }
 }
 
-function registrationChange(
+function unfence(context: Ruling, broker: BrokerImage): Changes {
+  const { records, notices } = withBroker(context, broker.brokerId)
+  return { records: [registrationChange(broker, { fenced: -1 }), ...records], notices }
+}
+
+function beginShutdown(context: Ruling, broker: BrokerImage): Changes {
+  const { records, notices } = withoutBroker(context, broker.brokerId)
+  return { records: [registrationChange(broker, { inControlledShutdown: 1 }), ...records], notices }
+}
+
+export function registrationChange(
   { brokerId, brokerEpoch }: BrokerImage,
   change: { readonly fenced?: number; readonly inControlledShutdown?: number },
 ): MetadataRecord {
   const unchanged = { fenced: 0, inControlledShutdown: 0, logDirs: [], cordonedLogDirs: null }
   return { type: 'BrokerRegistrationChange', value: { ...unchanged, ...change, brokerId, brokerEpoch } }
-}
-
-/** Takes a broker out for good. It must have stopped: a serving one would register again at once. */
-export function unregisterBroker(
-  { image }: DecisionContext,
-  sessions: BrokerSessions,
-  { brokerId }: UnregisterBrokerRequest,
-): Decision<UnregisterBrokerResponse> {
-  const broker = image.broker(brokerId)
-  if (broker === undefined) {
-    const missing = refusal(ErrorCode.BROKER_ID_NOT_REGISTERED, `Broker ID ${brokerId} is not currently registered`)
-    return { records: [], response: { throttleTimeMs: 0, ...missing } }
-  }
-  sessions.forget(brokerId)
-  const record: MetadataRecord = { type: 'UnregisterBroker', value: { brokerId, brokerEpoch: broker.brokerEpoch } }
-  return { records: [...withoutBroker(image, brokerId), record], response: { throttleTimeMs: 0, ...ACCEPTED } }
 }

@@ -1,9 +1,11 @@
 import { assert } from '../base/assert.ts'
 import type { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
+import { minInsync } from '../model/min-insync.ts'
 import { type ConfigDef, isSensitive } from './config-def.ts'
 import { brokerConfigDef, brokerConfigs, listenerConfigBase, topicConfigs } from './config-defs.ts'
 import { type TopicSynonym, topicSynonyms } from './config-topic.ts'
+import { isElrOn } from './feature-names.ts'
 
 /** Where a value comes from, with the codes that DescribeConfigs sends. */
 export const ConfigSource = {
@@ -96,10 +98,7 @@ export interface TopicValue {
   readonly synonyms: readonly ConfigSynonym[]
 }
 
-/**
- * `replicationFactor` matters to `min.insync.replicas` alone: where nobody set it, three copies or more need two in
- * sync, so that one dead node neither stops writers nor leaves an acknowledged record on a single disk.
- */
+/** `replicationFactor` matters to `min.insync.replicas` alone, where nobody set it. */
 export function topicValue(
   image: MetadataImage,
   broker: BrokerContext,
@@ -112,14 +111,24 @@ export function topicValue(
   if (ownValue !== undefined) synonyms.push({ name: def.name, value: ownValue, source: ConfigSource.topic })
   const names = topicSynonyms.get(def.name) ?? []
   const primary = names[0]
-  const inherited = primary === undefined ? [] : brokerValues(image, broker, primary.name)
+  const inherited = primary === undefined ? [] : inheritedValues(image, broker, primary.name)
   synonyms.push(...inherited)
-  if (def.name === 'min.insync.replicas' && replicationFactor >= 3 && synonyms[0]?.source === ConfigSource.default) {
-    return { value: '2', synonyms }
+  if (def.name === 'min.insync.replicas' && synonyms[0]?.source === ConfigSource.default) {
+    return { value: String(minInsync(null, replicationFactor)), synonyms }
   }
   if (ownValue !== undefined) return { value: ownValue, synonyms }
   const strongest = inherited[0]
   return { value: strongest === undefined ? fallback(def, names) : scaled(strongest, names), synonyms }
+}
+
+/**
+ * What a topic inherits. With eligible replicas (KIP-966) the controller and every leader must agree on
+ * `min.insync.replicas`, so only what is set for the whole cluster counts, not what one broker was started with.
+ */
+function inheritedValues(image: MetadataImage, broker: BrokerContext, name: string): ConfigSynonym[] {
+  const all = brokerValues(image, broker, name)
+  if (name !== 'min.insync.replicas' || !isElrOn(image)) return all
+  return all.filter(({ source }) => source === ConfigSource.dynamicDefaultBroker || source === ConfigSource.default)
 }
 
 /** Nothing is set: the first unit with a default decides, as `log.retention.hours` does for `retention.ms`. */

@@ -7,7 +7,24 @@ import type { BrokerContext } from './config-view.ts'
 export interface Decision<Response> {
   readonly records: readonly MetadataRecord[]
   readonly response: Response
+  /** For the log of the controller, once the records are in the metadata log. */
+  readonly notices?: readonly Notice[]
 }
+
+/** Something an operator should be able to find later. */
+export interface Notice {
+  readonly level: 'info' | 'warn'
+  readonly message: string
+  readonly details: Readonly<Record<string, string | number>>
+}
+
+/** What is decided without a request: time has passed, or a broker is gone. */
+export interface Due {
+  readonly records: readonly MetadataRecord[]
+  readonly notices: readonly Notice[]
+}
+
+export const NOTHING_DUE: Due = { records: [], notices: [] }
 
 /** What a handler decides on. It changes nothing: the records that it returns do. */
 export interface DecisionContext {

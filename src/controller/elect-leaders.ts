@@ -1,22 +1,26 @@
-import type { MetadataImage, PartitionImage } from '../metadata/image.ts'
+import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { type MetadataRecord, NO_LEADER, partitionChange } from '../metadata/records.ts'
 import type { ElectLeadersRequest, ElectLeadersResponse } from '../protocol/apis/elect-leaders.ts'
 import { ErrorCode } from '../protocol/errors.ts'
-import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
-import { electLeader } from './elections.ts'
-import { isActive } from './partition-records.ts'
+import { ACCEPTED, type Decision, type DecisionContext, type Notice, type Refusal, refusal } from './decision.ts'
+import { changeOf, mayHaveLost } from './partition-change.ts'
+import { TopicRulings } from './topic-rules.ts'
+import { uncleanMeaning, uncleanNotices } from './unclean-notices.ts'
 
 const PREFERRED = 0
 const UNCLEAN = 1
 
-/** Preferred: gives leadership to the first replica. Unclean: only where there is no leader, and none in sync. */
+/**
+ * Preferred: gives leadership to the first replica. Unclean: only where there is no leader; the answer to one that was
+ * not in sync says in words what that means, though its code is that of success.
+ */
 export function electLeaders(context: DecisionContext, request: ElectLeadersRequest): Decision<ElectLeadersResponse> {
   const { image } = context
   const { electionType } = request
   if (electionType !== PREFERRED && electionType !== UNCLEAN) {
     return { records: [], response: answer(ErrorCode.INVALID_REQUEST, []) }
   }
-  const records: MetadataRecord[] = []
+  const draft: Draft = { rulings: new TopicRulings(context), records: [], notices: [] }
   const results = wantedPartitions(image, request).map(({ topic, partitions }) => {
     const partitionResult = partitions.map((partitionId) => {
       const found = image.topic(topic)
@@ -26,16 +30,20 @@ export function electLeaders(context: DecisionContext, request: ElectLeadersRequ
           found === undefined ? `No such topic as ${topic}` : `No such partition as ${topic}-${partitionId}`
         return { partitionId, ...refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message) }
       }
-      const elected = electionType === PREFERRED ? preferred(image, partition) : unclean(image, partition)
-      if ('errorCode' in elected) return { partitionId, ...elected }
-      records.push(partitionChange({ topicId: found.topicId, partitionId, ...elected }))
-      return { partitionId, ...ACCEPTED }
+      return { partitionId, ...elect(draft, found, partitionId, partition, electionType) }
     })
     return { topic, partitionResult }
   })
   // Asked for all, a client wants to hear only of those for which something was to be done.
   const shown = request.topicPartitions === null ? withoutIdle(results) : results
-  return { records, response: answer(ErrorCode.NONE, shown) }
+  const { records, notices } = draft
+  return { records, notices, response: answer(ErrorCode.NONE, shown) }
+}
+
+interface Draft {
+  readonly rulings: TopicRulings
+  readonly records: MetadataRecord[]
+  readonly notices: Notice[]
 }
 
 type Results = ElectLeadersResponse['replicaElectionResults']
@@ -58,21 +66,23 @@ function wantedPartitions(image: MetadataImage, { topicPartitions }: ElectLeader
     .map(({ name, partitions }) => ({ topic: name, partitions: [...partitions.keys()] }))
 }
 
-type Elected = { readonly leader: number; readonly isr?: readonly number[]; readonly leaderRecoveryState?: number }
-
-function preferred(image: MetadataImage, partition: PartitionImage): Elected | Refusal {
-  const wanted = partition.replicas[0]
-  if (partition.leader === wanted) return refusal(ErrorCode.ELECTION_NOT_NEEDED)
-  const leader = electLeader(partition, (id) => id === wanted && isActive(image, id))
-  return leader === NO_LEADER ? refusal(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE) : { leader }
-}
-
-function unclean(image: MetadataImage, partition: PartitionImage): Elected | Refusal {
-  if (partition.leader !== NO_LEADER) return refusal(ErrorCode.ELECTION_NOT_NEEDED)
-  const inSync = electLeader(partition, (id) => isActive(image, id))
-  if (inSync !== NO_LEADER) return { leader: inSync }
-  const leader = partition.replicas.find((id) => isActive(image, id))
-  if (leader === undefined) return refusal(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
-  // Acknowledged records may be gone: it says so until the leader has recovered (KIP-704).
-  return { leader, isr: [leader], leaderRecoveryState: 1 }
+function elect(
+  { rulings, records, notices }: Draft,
+  topic: TopicImage,
+  partitionId: number,
+  partition: PartitionImage,
+  electionType: number,
+): Refusal {
+  const isPreferred = electionType === PREFERRED
+  if (isPreferred ? partition.leader === partition.replicas[0] : partition.leader !== NO_LEADER) {
+    return refusal(ErrorCode.ELECTION_NOT_NEEDED)
+  }
+  const change = changeOf(partition, { election: isPreferred ? 'preferred' : 'unclean' }, rulings.of(topic))
+  if (change === null || change.election === null || (isPreferred && change.fields.leader !== partition.replicas[0])) {
+    return refusal(isPreferred ? ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE : ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+  }
+  records.push(partitionChange({ topicId: topic.topicId, partitionId, ...change.fields }))
+  notices.push(...uncleanNotices(topic.name, partitionId, partition, change))
+  if (!mayHaveLost(change.election)) return ACCEPTED
+  return { ...ACCEPTED, errorMessage: uncleanMeaning(`${topic.name}-${partitionId}`, partition, change) }
 }

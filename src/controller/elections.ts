@@ -1,46 +1,89 @@
-import type { MetadataImage, PartitionImage } from '../metadata/image.ts'
+import type { PartitionImage, TopicImage } from '../metadata/image.ts'
 import { type MetadataRecord, NO_LEADER, partitionChange } from '../metadata/records.ts'
-import { isActive } from './partition-records.ts'
+import type { DecisionContext, Notice } from './decision.ts'
+import { changeOf, type PartitionTarget, type TopicRules } from './partition-change.ts'
+import { type Assumed, TopicRulings } from './topic-rules.ts'
+import { uncleanNotices } from './unclean-notices.ts'
+
+export type Ruling = Pick<DecisionContext, 'image' | 'broker'>
+
+export interface Changes {
+  readonly records: readonly MetadataRecord[]
+  readonly notices: readonly Notice[]
+}
+
+/** What is wanted of a partition, or null when it is not concerned. */
+type Wanted = (partition: PartitionImage, rules: TopicRules) => PartitionTarget | null
 
 /**
- * The changes of all partitions when `brokerId` leaves: fenced, stopping, or come back as another incarnation. It leads
- * no more and leaves each ISR, unless it is the last in it: only it is known to hold all that was acknowledged.
+ * `brokerId` stops: fenced, in a controlled stop, or come back as another incarnation. It leads no more and leaves each ISR;
+ * where that leaves too few, it stays eligible (KIP-966).
  */
-export function withoutBroker(image: MetadataImage, brokerId: number): MetadataRecord[] {
-  return eachPartition(image, (partition) => {
-    if (!partition.isr.includes(brokerId)) return null
-    const others = partition.isr.filter((id) => id !== brokerId)
-    const isr = others.length > 0 ? others : partition.isr
-    const isrChange = others.length > 0 ? { isr } : {}
-    if (partition.leader !== brokerId) return others.length > 0 ? isrChange : null
-    const leader = electLeader({ ...partition, isr }, (id) => id !== brokerId && isActive(image, id))
-    return { ...isrChange, leader }
+export function withoutBroker(context: Ruling, brokerId: number): Changes {
+  return changesOf(context, topicsOn(context, brokerId), { gone: brokerId }, (partition) =>
+    partition.isr.includes(brokerId) ? { isr: without(partition.isr, brokerId) } : null,
+  )
+}
+
+/**
+ * `brokerId` comes back, or is taken out, and `lost` says for which partitions it may miss committed records: there it
+ * is neither in sync nor eligible any more (I9). For all others it is a broker that stops.
+ */
+export function withBrokerReplaced(
+  context: Ruling,
+  brokerId: number,
+  lost: (partition: PartitionImage, rules: TopicRules) => boolean,
+): Changes {
+  return changesOf(context, topicsOn(context, brokerId), { gone: brokerId }, (partition, rules) => {
+    if (![...partition.isr, ...partition.elr].includes(brokerId)) return null
+    const isr = without(partition.isr, brokerId)
+    return lost(partition, rules) ? { isr, lost: [brokerId] } : { isr }
   })
 }
 
-/** The changes when `brokerId` comes to serve: it leads what had no leader and has it in sync. */
-export function withBroker(image: MetadataImage, brokerId: number): MetadataRecord[] {
-  return eachPartition(image, (partition) => {
-    if (partition.leader !== NO_LEADER || !partition.isr.includes(brokerId)) return null
-    return { leader: electLeader(partition, (id) => id === brokerId || isActive(image, id)) }
-  })
+/** `brokerId` comes to serve: it may lead what has no leader. */
+export function withBroker(context: Ruling, brokerId: number): Changes {
+  const leaderless = topicsById(context, context.image.topicIndex.leaderless)
+  return changesOf(context, leaderless, { back: brokerId }, ({ leader, replicas }) =>
+    leader === NO_LEADER && replicas.includes(brokerId) ? {} : null,
+  )
 }
 
-/** The first replica, in their order of preference, that is in sync and may lead; NO_LEADER when there is none. */
-export function electLeader(partition: PartitionImage, mayLead: (brokerId: number) => boolean): number {
-  return partition.replicas.find((id) => partition.isr.includes(id) && mayLead(id)) ?? NO_LEADER
-}
-
-type Change = { readonly isr?: readonly number[]; readonly leader?: number }
-
-function eachPartition(image: MetadataImage, change: (partition: PartitionImage) => Change | null): MetadataRecord[] {
+/** Goes through the partitions of `topics` in one pass; their order, and so the log, is the same on every controller. */
+export function changesOf(
+  context: Ruling,
+  topics: readonly TopicImage[],
+  assumed: Assumed,
+  wanted: Wanted,
+  recordsMax = Number.POSITIVE_INFINITY,
+): Changes {
+  const rulings = new TopicRulings(context, assumed)
   const records: MetadataRecord[] = []
-  // In the order of names, so that equal images give equal logs.
-  for (const { topicId, partitions } of image.topicsByName.sorted()) {
-    for (const [partitionId, partition] of partitions.entries()) {
-      const changed = change(partition)
-      if (changed !== null) records.push(partitionChange({ topicId, partitionId, ...changed }))
+  const notices: Notice[] = []
+  for (const topic of topics) {
+    for (const [partitionId, partition] of topic.partitions.entries()) {
+      if (records.length >= recordsMax) return { records, notices }
+      const rules = rulings.of(topic)
+      const target = wanted(partition, rules)
+      const change = target === null ? null : changeOf(partition, target, rules)
+      if (change === null) continue
+      records.push(partitionChange({ topicId: topic.topicId, partitionId, ...change.fields }))
+      notices.push(...uncleanNotices(topic.name, partitionId, partition, change))
     }
   }
-  return records
+  return { records, notices }
+}
+
+function topicsOn(context: Ruling, brokerId: number): TopicImage[] {
+  return topicsById(context, context.image.topicIndex.hostedBy(brokerId))
+}
+
+/** By name: for whoever reads the log. */
+export function topicsById({ image }: Ruling, topicIds: Iterable<string>): TopicImage[] {
+  const topics = [...topicIds].map((topicId) => image.topicById(topicId) as TopicImage)
+  return topics.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function without(brokerIds: readonly number[], brokerId: number): number[] {
+  return brokerIds.filter((id) => id !== brokerId)
 }

@@ -2,6 +2,7 @@ import type { MetadataImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import type { UpdateFeaturesRequest, UpdateFeaturesResponse } from '../protocol/apis/update-features.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { DURABILITY_FEATURE, ELR_FEATURE } from './feature-names.ts'
 import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
 
 /** The metadata.version of Kafka 4.4.0 (4.4-IV2), in whose record versions we write. */
@@ -25,7 +26,14 @@ export const supportedFeatures: readonly SupportedFeature[] = [
   { name: 'metadata.version', min: METADATA_VERSION_MIN, max: METADATA_VERSION, initial: METADATA_VERSION },
   // Dynamic voters (KIP-853). Its level is in the quorum's control records, not in metadata records.
   { name: 'kraft.version', min: 0, max: 1, initial: 1 },
+  { name: ELR_FEATURE, min: 0, max: 1, initial: 1 },
 ]
+
+/** What a broker of ours says of itself when it registers. One that is told to acknowledge from memory has no mark. */
+export function registeredFeatures(countsDurable: boolean): SupportedFeature[] {
+  const mark = { name: DURABILITY_FEATURE, min: 0, max: 1, initial: 0 }
+  return countsDurable ? [...supportedFeatures, mark] : [...supportedFeatures]
+}
 
 /** The first records of a new cluster. */
 export function bootstrapRecords(): MetadataRecord[] {

@@ -41,7 +41,7 @@ export function newPartition(
 }
 
 /** A broker with a single directory has no choice; others report theirs (AssignReplicasToDirs). */
-function directoryFor(image: MetadataImage, brokerId: number): string {
+export function directoryFor(image: MetadataImage, brokerId: number): string {
   const directories = image.broker(brokerId)?.logDirs ?? []
   return directories.length === 1 ? (directories[0] as string) : UNASSIGNED_DIRECTORY
 }

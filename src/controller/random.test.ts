@@ -71,8 +71,13 @@ function assertSound(cluster: ShardCluster, before: MetadataImage): void {
     assert.match(name, /^[a-zA-Z0-9._-]+$/)
     assert.ok(partitions.length > 0)
     for (const [index, partition] of partitions.entries()) {
-      const { replicas, isr, leader, leaderEpoch, partitionEpoch } = partition
-      assert.ok(isr.length > 0 && isr.every((id) => replicas.includes(id)), `isr ${isr} of ${replicas}`)
+      const { replicas, isr, elr, leader, leaderEpoch, partitionEpoch } = partition
+      const known = [...isr, ...elr]
+      assert.ok(
+        known.every((id) => replicas.includes(id)),
+        `isr ${isr} and elr ${elr} of ${replicas}`,
+      )
+      assert.equal(new Set(known).size, known.length)
       assert.equal(new Set(replicas).size, replicas.length)
       if (leader !== -1) {
         assert.ok(isr.includes(leader), `leader ${leader} outside of the isr ${isr}`)

@@ -5,6 +5,7 @@ import type { ImagePosition, MetadataImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
 import { AlterConfigs } from '../protocol/apis/alter-configs.ts'
+import { AlterPartition } from '../protocol/apis/alter-partition.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { ControllerRegistration } from '../protocol/apis/controller-registration.ts'
@@ -17,17 +18,21 @@ import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
 import { UpdateFeatures } from '../protocol/apis/update-features.ts'
 import type { AnyApi, RequestOf, ResponseOf } from '../protocol/schema.ts'
 import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts'
+import { alterPartition } from './alter-partition.ts'
 import { BrokerSessions } from './broker-sessions.ts'
-import { fence, heartbeat, registerBroker, sessionTimeoutMs, unregisterBroker } from './brokers.ts'
+import { fence, heartbeat } from './brokers.ts'
 import type { BrokerContext } from './config-view.ts'
 import { registerController } from './controllers.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
-import type { Decision, DecisionContext } from './decision.ts'
+import { type Decision, type DecisionContext, type Due, NOTHING_DUE } from './decision.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { DueWork } from './due.ts'
 import { electLeaders } from './elect-leaders.ts'
+import type { Ruling } from './elections.ts'
 import { updateFeatures } from './features.ts'
 import { allocateProducerIds } from './producer-ids.ts'
+import { registerBroker, unregisterBroker } from './registration.ts'
 import { CollidingNames } from './topic-names.ts'
 
 export interface ShardOptions {
@@ -52,6 +57,7 @@ export interface Moment {
 export const controllerApis = [
   AllocateProducerIds,
   AlterConfigs,
+  AlterPartition,
   BrokerHeartbeat,
   BrokerRegistration,
   ControllerRegistration,
@@ -68,11 +74,12 @@ export type ControllerApi = (typeof controllerApis)[number]
 /**
  * The active controller: decides on requests by the newest image, which may run ahead of what is committed. Life cycle:
  * made when this node becomes active, with the image of everything in the log; dropped when it is not active any more.
- * `handle` and `expire` change no image; `apply` alone does, with the records that they returned.
+ * `handle`, `tick` and `brokerLost` change no image; `apply` alone does, with the records that they returned.
  */
 export class ControllerShard {
   readonly #options: ShardOptions
   readonly #sessions: BrokerSessions
+  readonly #due: DueWork
   readonly #collidingNames: CollidingNames
   #image: MetadataImage
 
@@ -80,6 +87,7 @@ export class ControllerShard {
     this.#options = options
     this.#image = image
     this.#sessions = new BrokerSessions(image, nowMs)
+    this.#due = new DueWork(this.#sessions, nowMs)
     this.#collidingNames = new CollidingNames(image)
   }
 
@@ -98,6 +106,8 @@ export class ControllerShard {
         return allocateProducerIds(context, request as RequestOf<typeof AllocateProducerIds>)
       case AlterConfigs.key:
         return alterConfigs(context, request as RequestOf<typeof AlterConfigs>)
+      case AlterPartition.key:
+        return alterPartition(context, request as RequestOf<typeof AlterPartition>)
       case BrokerHeartbeat.key:
         return heartbeat(context, this.#sessions, request as RequestOf<typeof BrokerHeartbeat>)
       case BrokerRegistration.key:
@@ -124,15 +134,23 @@ export class ControllerShard {
   }
 
   /**
-   * The records that fence one broker that has been silent too long, or none. To be asked again after they are applied.
-   * This process's own broker is never silent: it lives and dies with the controller.
+   * What is due without a request: silent brokers are fenced, leaderships balanced. To be asked again after its records
+   * are applied, until there are none; a few times within a broker's session.
    */
-  expire(nowMs: number): readonly MetadataRecord[] {
-    const { broker: own } = this.#options
-    const timeoutMs = sessionTimeoutMs({ image: this.#image, broker: own })
-    const brokerId = this.#sessions.silent(this.#image, nowMs, timeoutMs).find((each) => each !== own.brokerId)
-    const broker = brokerId === undefined ? undefined : this.#image.broker(brokerId)
-    return broker === undefined ? [] : fence(this.#image, broker)
+  tick(nowMs: number): Due {
+    return this.#due.next(this.#ruling(), nowMs)
+  }
+
+  /** The process that registered with this epoch is known to be dead: nobody waits for its session to end. */
+  brokerLost(brokerId: number, brokerEpoch: number): Due {
+    const broker = this.#image.broker(brokerId)
+    if (broker?.brokerEpoch !== brokerEpoch) return NOTHING_DUE
+    this.#sessions.forget(brokerId)
+    return broker.fenced ? NOTHING_DUE : fence(this.#ruling(), broker, 'its process is gone')
+  }
+
+  #ruling(): Ruling {
+    return { image: this.#image, broker: this.#options.broker }
   }
 
   /** The records of a decision, in order, are in the log: the next image, at `position`. */

@@ -25,6 +25,7 @@ import {
   type RegisterControllerRecord,
   ResourceType,
 } from './records.ts'
+import type { TopicIndex } from './topic-index.ts'
 
 /** A topic on its way into the next image; its array is the delta's own until `apply` hands it over. */
 interface TopicDraft {
@@ -88,6 +89,7 @@ export class MetadataDelta {
       controllers: this.#controllers,
       topicsByName: this.#topicsByName,
       topicsById: this.#topicsById,
+      topicIndex: this.#topicIndex(),
       configs: this.#configs,
       clientQuotas: this.#clientQuotas,
       nextProducerId: this.#nextProducerId,
@@ -98,6 +100,14 @@ export class MetadataDelta {
     const touched = { topicIds: this.#topicIds, brokerIds: this.#brokerIds, configs: this.#configKeys }
     this.#changes = changesBetween(this.before, after, touched)
     return after
+  }
+
+  #topicIndex(): TopicIndex {
+    let index = this.before.topicIndex
+    for (const topicId of this.#topicIds) {
+      index = index.with(topicId, this.before.topicById(topicId), this.#topicsById.get(topicId))
+    }
+    return index
   }
 
   /** What `apply` changed; only after it. */

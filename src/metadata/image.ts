@@ -8,6 +8,7 @@ import type {
   QuotaEntityRecord,
   UserScramCredentialRecord,
 } from './records.ts'
+import { TopicIndex } from './topic-index.ts'
 
 /** One partition as the controller decided it. Replaced, never changed, by each record about it. */
 export interface PartitionImage {
@@ -15,6 +16,7 @@ export interface PartitionImage {
   readonly replicas: readonly number[]
   /** The log directory of each replica, in the order of `replicas`; empty before KIP-858. */
   readonly directories: readonly string[]
+  /** Empty where nobody is known to be in sync: the next leader comes from `elr` (KIP-966). */
   readonly isr: readonly number[]
   readonly removingReplicas: readonly number[]
   readonly addingReplicas: readonly number[]
@@ -27,6 +29,7 @@ export interface PartitionImage {
   readonly partitionEpoch: number
   /** KIP-966: out of the ISR, but holding all that was committed. */
   readonly elr: readonly number[]
+  /** While there is no leader: who was the last one, if anybody is known. */
   readonly lastKnownElr: readonly number[]
 }
 
@@ -96,6 +99,7 @@ interface ImageParts {
   readonly controllers: PersistentMap<number, ControllerImage>
   readonly topicsByName: PersistentMap<string, TopicImage>
   readonly topicsById: PersistentMap<string, TopicImage>
+  readonly topicIndex: TopicIndex
   readonly configs: PersistentMap<string, ConfigsImage>
   readonly clientQuotas: PersistentMap<string, ClientQuotaImage>
   readonly nextProducerId: number
@@ -116,6 +120,7 @@ export class MetadataImage implements ImageParts {
     controllers: PersistentMap.empty(),
     topicsByName: PersistentMap.empty(),
     topicsById: PersistentMap.empty(),
+    topicIndex: TopicIndex.empty,
     configs: PersistentMap.empty(),
     clientQuotas: PersistentMap.empty(),
     nextProducerId: 0,
@@ -131,6 +136,8 @@ export class MetadataImage implements ImageParts {
   readonly controllers: PersistentMap<number, ControllerImage>
   readonly topicsByName: PersistentMap<string, TopicImage>
   readonly topicsById: PersistentMap<string, TopicImage>
+  /** Ids of the topics that concern a broker, or that want for something. */
+  readonly topicIndex: TopicIndex
   /** By `configKey`; only resources with at least one value. */
   readonly configs: PersistentMap<string, ConfigsImage>
   /** By `quotaKey`. */
@@ -149,6 +156,7 @@ export class MetadataImage implements ImageParts {
     this.controllers = parts.controllers
     this.topicsByName = parts.topicsByName
     this.topicsById = parts.topicsById
+    this.topicIndex = parts.topicIndex
     this.configs = parts.configs
     this.clientQuotas = parts.clientQuotas
     this.nextProducerId = parts.nextProducerId

@@ -52,7 +52,7 @@ class World {
     const options: LeaderOptions = {
       nodeId: 1,
       leaderEpoch: 0,
-      registration: { replicas: REPLICAS, isr: REPLICAS, partitionEpoch: 0 },
+      registration: { replicas: REPLICAS, addingReplicas: [], isr: REPLICAS, partitionEpoch: 0 },
       eligible,
       durability: 'fsync',
       minInsyncReplicas,

@@ -21,7 +21,7 @@ function lead(command: Command): PartitionLeader {
   return new PartitionLeader({
     nodeId: 1,
     leaderEpoch: 7,
-    registration: { replicas, isr: command.numbers('isr', replicas), partitionEpoch: 0 },
+    registration: { replicas, addingReplicas: [], isr: command.numbers('isr', replicas), partitionEpoch: 0 },
     eligible: eligible(command.numbers('eligible', replicas)),
     durability: command.text('mode', 'fsync') as Durability,
     minInsyncReplicas: command.number('min', 1),
@@ -66,7 +66,8 @@ function inputOf(command: Command): Input {
       return { type: 'isr-refused', reaction: command.words[0] as 'drop' | 'wait' | 'retry' }
     case 'image': {
       const replicas = command.numbers('replicas', [1, 2, 3])
-      const registration = { replicas, isr: command.numbers('isr'), partitionEpoch: command.number('epoch') }
+      const [isr, addingReplicas] = [command.numbers('isr'), command.numbers('adding', [])]
+      const registration = { replicas, addingReplicas, isr, partitionEpoch: command.number('epoch') }
       return { type: 'registered', registration, eligible: eligible(command.numbers('eligible', replicas)) }
     }
     case 'configure':

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts'
+import { minInsync } from '../model/min-insync.ts'
 import { FollowerProgress } from './follower-progress.ts'
 import type { Durability, Effect, EligibleBroker, Input, LeaderOptions, Registration } from './types.ts'
 
@@ -27,7 +28,7 @@ export class PartitionLeader {
   #eligible: readonly EligibleBroker[]
   #followers: readonly FollowerProgress[] = []
   #durability: Durability
-  #minInsyncReplicas: number
+  #minInsyncReplicas: number | null
   #endOffset: number
   #writtenOffset: number
   #durableOffset: number
@@ -68,9 +69,10 @@ export class PartitionLeader {
     return this.#registration.partitionEpoch
   }
 
-  /** More copies than there are replicas cannot be asked for, so that a topic with few replicas stays writable. */
+  /** The controller comes to the same number: whom it may elect rests on it. */
   get effectiveMinInsync(): number {
-    return Math.min(this.#minInsyncReplicas, this.#registration.replicas.length)
+    const { replicas, addingReplicas } = this.#registration
+    return minInsync(this.#minInsyncReplicas, replicas.length - addingReplicas.length)
   }
 
   get isUnderMinInsync(): boolean {

@@ -4,6 +4,8 @@ export type Durability = 'fsync' | 'relaxed'
 /** What the controller has decided, as far as the leader goes by it. */
 export interface Registration {
   readonly replicas: readonly number[]
+  /** Those of `replicas` that a reassignment adds: they count for no minimum until it is done. */
+  readonly addingReplicas: readonly number[]
   readonly isr: readonly number[]
   /** The compare-and-set token of AlterPartition. */
   readonly partitionEpoch: number
@@ -21,8 +23,8 @@ export interface LeaderOptions {
   readonly registration: Registration
   readonly eligible: readonly EligibleBroker[]
   readonly durability: Durability
-  /** `min.insync.replicas`; never more than there are replicas counts. */
-  readonly minInsyncReplicas: number
+  /** `min.insync.replicas`, null where nobody set it; see `minInsync` for what it comes to. */
+  readonly minInsyncReplicas: number | null
   /** `replica.lag.time.max.ms` */
   readonly lagTimeMaxMs: number
   readonly endOffset: number
@@ -64,7 +66,7 @@ export type Input =
   | { readonly type: 'isr-refused'; readonly reaction: 'drop' | 'wait' | 'retry' }
   /** A newer image, in the same leader epoch. */
   | { readonly type: 'registered'; readonly registration: Registration; readonly eligible: readonly EligibleBroker[] }
-  | { readonly type: 'configured'; readonly durability: Durability; readonly minInsyncReplicas: number }
+  | { readonly type: 'configured'; readonly durability: Durability; readonly minInsyncReplicas: number | null }
 
 /** Orders, to be carried out as they stand. */
 export type Effect =

@@ -1,4 +1,4 @@
-import { supportedFeatures } from '../controller/features.ts'
+import { registeredFeatures } from '../controller/features.ts'
 import { sleep, type Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import { BrokerHeartbeat, type BrokerHeartbeatResponse } from '../protocol/apis/broker-heartbeat.ts'
@@ -22,6 +22,10 @@ export interface BrokerLifecycleOptions {
   readonly rack: string | null
   /** Epoch of the clean stop before this start, or null: the tail of the logs may be missing records. */
   readonly previousBrokerEpoch: number | null
+  /** Epoch of the incarnation that ran last on this folder, however it ended; null: not known. */
+  readonly lastBrokerEpoch: number | null
+  /** In fsync topics this broker acknowledges only what is on its disk. */
+  readonly countsDurable: boolean
   readonly heartbeatIntervalMs: number
   readonly controller: ControllerChannel
   /** Offset of the last metadata record that this broker has applied. */
@@ -102,7 +106,8 @@ export class BrokerLifecycle {
   /** Null when no controller answered. */
   async #tryRegister(): Promise<ResponseOf<typeof BrokerRegistration> | null> {
     const { brokerId, clusterId, directoryId, listeners, rack, previousBrokerEpoch, controller } = this.#options
-    const features = supportedFeatures.map(({ name, min, max }) => {
+    const { lastBrokerEpoch, countsDurable } = this.#options
+    const features = registeredFeatures(countsDurable).map(({ name, min, max }) => {
       return { name, minSupportedVersion: min, maxSupportedVersion: max }
     })
     try {
@@ -116,6 +121,7 @@ export class BrokerLifecycle {
         isMigratingZkBroker: false,
         logDirs: [directoryId],
         previousBrokerEpoch: previousBrokerEpoch ?? -1,
+        lastBrokerEpoch: lastBrokerEpoch ?? -1,
       })
     } catch (error) {
       this.#env.log.warn('No controller took the registration', { reason: (error as Error).message })

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts'
 import { type BrokerContext, brokerNumber } from '../controller/config-view.ts'
+import type { Notice } from '../controller/decision.ts'
 import { METADATA_VERSION } from '../controller/features.ts'
 import { type ControllerApi, ControllerShard } from '../controller/shard.ts'
 import type { Timer } from '../env/clock.ts'
@@ -119,6 +120,7 @@ export class MetadataController {
     const shard = this.#shardOrFail()
     const nowMs = this.#env.clock.monotonicMs()
     const decision = shard.handle(api, request, { version, nowMs, nextOffset: this.#log.endOffset })
+    this.#note(decision.notices ?? [])
     // Without records of its own the answer may still rest on some that are not committed yet.
     await (decision.records.length > 0 ? this.#commit(decision.records) : this.#whenCommitted())
     return decision.response
@@ -202,22 +204,26 @@ export class MetadataController {
     const timeoutMs = brokerNumber(this.#committed, this.#options.broker, 'broker.session.timeout.ms')
     this.#timer = this.#env.timers.after(Math.max(1, timeoutMs / CHECKS_PER_SESSION), () => {
       if (this.#failure !== null) return
-      this.#fenceSilentBrokers()
+      this.#doWhatIsDue()
       this.#snapshotWhenDue()
       this.#scheduleChecks()
     })
   }
 
-  #fenceSilentBrokers(): void {
+  #doWhatIsDue(): void {
     const nowMs = this.#env.clock.monotonicMs()
-    // One after the other: where the first one's leaderships go depends on who is still there.
+    // In rounds: what is due next depends on what the one before has changed.
     while (this.#log.refusal === null) {
-      const records = this.#shardOrFail().expire(nowMs)
+      const { records, notices } = this.#shardOrFail().tick(nowMs)
       if (records.length === 0) return
-      this.#env.log.warn('A broker has been silent too long and is fenced', { changes: records.length })
+      this.#note(notices)
       // Whether it is ever committed is the log's business, whose failure is reported by itself.
       this.#commit(records).catch(() => {})
     }
+  }
+
+  #note(notices: readonly Notice[]): void {
+    for (const { level, message, details } of notices) this.#env.log[level](message, details)
   }
 
   #snapshotWhenDue(): void {

@@ -6,7 +6,8 @@ import type { LogConfig } from '../storage/config.ts'
 /** What a topic's configuration means to the replicas of its partitions. Replaced as a whole when it changes. */
 export interface TopicSettings {
   readonly log: LogConfig
-  readonly minInsyncReplicas: number
+  /** Null where nobody set it. */
+  readonly minInsyncReplicas: number | null
   /** Without the name of a partition, which each adds. */
   readonly batchLimits: Omit<BatchLimits, 'partition'>
 }
@@ -48,7 +49,7 @@ export function topicSettings(
   }
   return {
     log,
-    minInsyncReplicas: number('min.insync.replicas'),
+    minInsyncReplicas: config('min.insync.replicas') === '' ? null : number('min.insync.replicas'),
     batchLimits: {
       maxBatchBytes: number('max.message.bytes'),
       decompressedBytesMax: number('max.decompressed.message.bytes'),

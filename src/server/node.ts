@@ -299,6 +299,8 @@ export class Node implements HttpSource {
       listeners: registeredListeners(this.config, this.#listeners, this.#options.hostName),
       rack: this.config.zone,
       previousBrokerEpoch: logs.previousBrokerEpoch,
+      lastBrokerEpoch: null,
+      countsDurable: this.#broker.staticValues.get('log.durability.mode') !== 'relaxed',
       heartbeatIntervalMs: brokerNumber(metadata.image, this.#broker, 'broker.heartbeat.interval.ms'),
       controller: new LocalController(metadata),
       appliedOffset: () => this.image.position.offset,

@@ -1,3 +1,4 @@
+import { registeredFeatures } from '../controller/features.ts'
 import type { BrokerContext } from '../controller/config-view.ts'
 import type { Env } from '../env/env.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
@@ -66,11 +67,14 @@ export class MetadataNode {
       clusterId,
       incarnationId: env.randomBytes(16).toString('base64url'),
       listeners: [{ name: 'PLAINTEXT', host: '127.0.0.1', port: 9092, securityProtocol: 0 }],
-      features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
+      features: registeredFeatures(true).map(({ name, min, max }) => {
+        return { name, minSupportedVersion: min, maxSupportedVersion: max }
+      }),
       rack: null,
       isMigratingZkBroker: false,
       logDirs: [directoryId],
       previousBrokerEpoch: -1,
+      lastBrokerEpoch: -1,
     })
     this.brokerEpoch = brokerEpoch
     await this.beat()

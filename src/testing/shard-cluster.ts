@@ -1,17 +1,28 @@
 import { ControllerShard } from '../controller/shard.ts'
 import type { ControllerApi } from '../controller/shard.ts'
-import { bootstrapRecords } from '../controller/features.ts'
+import { bootstrapRecords, registeredFeatures } from '../controller/features.ts'
+import { ELR_FEATURE } from '../controller/feature-names.ts'
+import type { Due, Notice } from '../controller/decision.ts'
 import { MetadataImage } from '../metadata/image.ts'
-import type { MetadataRecord } from '../metadata/records.ts'
+import { type MetadataRecord, ResourceType } from '../metadata/records.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { CreateTopics, type CreateTopicsResponse } from '../protocol/apis/create-topics.ts'
+import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
 import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
 
 export interface TestBroker {
   readonly id: number
   readonly zone?: string
   readonly host?: string
+  /** As another disk would have. */
+  readonly directory?: string
+  /** Of a clean stop before. */
+  readonly previousBrokerEpoch?: number
+  /** Of the incarnation before on the same folder; that which is registered, unless told otherwise. */
+  readonly lastBrokerEpoch?: number
+  /** An Apache Kafka broker, which counts its page cache. */
+  readonly isKafka?: boolean
 }
 
 export const TEST_CLUSTER_ID = 'AQAAAAAAAAAAAAAAAAAAAA'
@@ -21,13 +32,15 @@ export class ShardCluster {
   readonly shard: ControllerShard
   /** Everything that was decided, in order. */
   readonly log: MetadataRecord[] = []
+  readonly notices: Notice[] = []
   nowMs = 0
   #ids = 0
 
-  constructor(staticValues: ReadonlyMap<string, string> = new Map()) {
+  constructor(staticValues: ReadonlyMap<string, string> = new Map(), eligibleReplicas = true) {
     const options = { clusterId: TEST_CLUSTER_ID, broker: { brokerId: 1, staticValues }, newId: () => this.id(1) }
     this.shard = new ControllerShard(options, MetadataImage.empty, 0)
     this.#apply(bootstrapRecords())
+    if (!eligibleReplicas) this.#apply([{ type: 'FeatureLevel', value: { name: ELR_FEATURE, featureLevel: 0 } }])
   }
 
   get image(): MetadataImage {
@@ -44,9 +57,14 @@ export class ShardCluster {
   /** Decides, applies, answers. */
   ask<A extends ControllerApi>(api: A, request: RequestOf<A>, version: number = api.versions[1]): ResponseOf<A> {
     const moment = { version, nowMs: this.nowMs, nextOffset: this.log.length }
-    const { records, response } = this.shard.handle(api, request, moment)
-    if (records.length > 0) this.#apply(records)
+    const { records, response, notices = [] } = this.shard.handle(api, request, moment)
+    this.#take({ records, notices })
     return response
+  }
+
+  #take({ records, notices }: Due): void {
+    this.notices.push(...notices)
+    if (records.length > 0) this.#apply(records)
   }
 
   #apply(records: readonly MetadataRecord[]): void {
@@ -63,24 +81,40 @@ export class ShardCluster {
     }
   }
 
-  /** Fences every broker that has been silent too long. */
+  /** Does what is due: fences silent brokers, balances leaderships. */
   check(): void {
-    for (let records = this.shard.expire(this.nowMs); records.length > 0; records = this.shard.expire(this.nowMs)) {
-      this.#apply(records)
+    for (let due = this.shard.tick(this.nowMs); due.records.length > 0; due = this.shard.tick(this.nowMs)) {
+      this.#take(due)
     }
   }
 
-  register({ id, zone, host }: TestBroker, incarnationId = this.id(2)): ResponseOf<typeof BrokerRegistration> {
+  setConfig(topic: string, name: string, value: string | null): void {
+    const configs = [{ name, configOperation: value === null ? 1 : 0, value }]
+    const resources = [{ resourceType: ResourceType.topic, resourceName: topic, configs }]
+    this.ask(IncrementalAlterConfigs, { resources, validateOnly: false })
+  }
+
+  /** Its process is found dead. */
+  lose(brokerId: number, brokerEpoch = this.image.broker(brokerId)?.brokerEpoch ?? -1): void {
+    this.#take(this.shard.brokerLost(brokerId, brokerEpoch))
+  }
+
+  register(broker: TestBroker, incarnationId = this.id(2)): ResponseOf<typeof BrokerRegistration> {
+    const { id, zone, host, directory, previousBrokerEpoch = -1, isKafka = false } = broker
+    const lastBrokerEpoch = isKafka ? -1 : (broker.lastBrokerEpoch ?? this.image.broker(id)?.brokerEpoch ?? -1)
     return this.ask(BrokerRegistration, {
       brokerId: id,
       clusterId: TEST_CLUSTER_ID,
       incarnationId,
       listeners: [{ name: 'PLAINTEXT', host: host ?? `host-${id}`, port: 9092, securityProtocol: 0 }],
-      features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
+      features: registeredFeatures(!isKafka).map(({ name, min, max }) => {
+        return { name, minSupportedVersion: min, maxSupportedVersion: max }
+      }),
       rack: zone ?? null,
       isMigratingZkBroker: false,
-      logDirs: [Buffer.alloc(16, id + 50).toString('base64url')],
-      previousBrokerEpoch: -1,
+      logDirs: [directory ?? Buffer.alloc(16, id + 50).toString('base64url')],
+      previousBrokerEpoch,
+      lastBrokerEpoch,
     })
   }
 
