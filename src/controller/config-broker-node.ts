@@ -61,7 +61,7 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
   config('int', 'controller.quorum.election.backoff.max.ms', '1000', 'Longest random wait before another election.', {
     atLeast: 0,
   }),
-  config('int', 'controller.quorum.election.timeout.ms', '1000', 'How long a candidate waits for votes.', {
+  config('int', 'controller.quorum.election.timeout.ms', '400', 'How long a candidate waits for votes.', {
     atLeast: 0,
   }),
   config('int', 'controller.quorum.fetch.max.bytes', '1048576', 'Most bytes of the metadata log in one fetch.', {
@@ -77,14 +77,14 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
   config(
     'int',
     'controller.quorum.fetch.timeout.ms',
-    '2000',
+    '1000',
     'After this silence of the leader a controller stands for election.',
     { atLeast: 0 },
   ),
   config(
     'int',
     'controller.quorum.request.timeout.ms',
-    '2000',
+    '1000',
     'How long a controller waits for an answer of another.',
     { atLeast: 0 },
   ),

@@ -23,6 +23,9 @@ const ourDefaults: Readonly<Record<string, string>> = {
   'auto.create.topics.enable': 'false', // a mistyped name must not become a topic
   'broker.session.timeout.ms': '3000', // a dead broker is replaced three times as fast
   'broker.heartbeat.interval.ms': '500',
+  'controller.quorum.election.timeout.ms': '400', // another controller decides within a second
+  'controller.quorum.fetch.timeout.ms': '1000',
+  'controller.quorum.request.timeout.ms': '1000',
 }
 const ourKeys = ['log.durability.mode', 'log.min.free.bytes', 'durability.mode']
 

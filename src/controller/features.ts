@@ -43,9 +43,9 @@ export function bootstrapRecords(): MetadataRecord[] {
 }
 
 /** Finalised features that this version cannot serve, as `name level`: a cluster that uses them is not ours to run. */
-export function unservedFeatures(image: MetadataImage): string[] {
+export function unservedFeatures(levels: Iterable<readonly [name: string, level: number]>): string[] {
   const unserved: string[] = []
-  for (const [name, level] of [...image.features].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [name, level] of [...levels].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const supported = supportedFeatures.find((each) => each.name === name)
     if (supported === undefined || level < supported.min || level > supported.max) unserved.push(`${name} ${level}`)
   }

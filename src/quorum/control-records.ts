@@ -9,17 +9,13 @@ import {
   VotersRecord,
 } from '../protocol/messages/control-records.ts'
 import type { ValueOf } from '../protocol/schema.ts'
+import { NO_DIRECTORY, type QuorumRecord } from '../raft/types.ts'
 
 /** The control records of the metadata log and of its snapshots (KIP-595, KIP-630, KIP-853). */
 export type ControlRecord =
-  | { readonly type: 'LeaderChange'; readonly value: ValueOf<(typeof LeaderChangeMessage)['fields']> }
+  | QuorumRecord
   | { readonly type: 'SnapshotHeader'; readonly value: ValueOf<(typeof SnapshotHeaderRecord)['fields']> }
   | { readonly type: 'SnapshotFooter'; readonly value: ValueOf<(typeof SnapshotFooterRecord)['fields']> }
-  | { readonly type: 'KRaftVersion'; readonly value: ValueOf<(typeof KRaftVersionRecord)['fields']> }
-  | { readonly type: 'KRaftVoters'; readonly value: ValueOf<(typeof VotersRecord)['fields']> }
-
-/** One member of the quorum: a voter is its directory, so a wiped disk is another voter (reliability I11). */
-export type Voter = ValueOf<(typeof VotersRecord)['fields']>['voters'][number]
 
 export function buildControlBatch(
   records: readonly ControlRecord[],
@@ -33,7 +29,11 @@ function toRecord(record: ControlRecord, timestampMs: number): RecordToBuild {
   switch (record.type) {
     case 'LeaderChange':
       // Version 0, without directories, also at kraft.version 1: Kafka writes no other, and its tools read no other.
-      return { key: keyOf('LEADER_CHANGE'), value: encodeMessage(LeaderChangeMessage, 0, record.value), timestampMs }
+      return {
+        key: keyOf('LEADER_CHANGE'),
+        value: encodeMessage(LeaderChangeMessage, 0, withoutDirectories(record.value)),
+        timestampMs,
+      }
     case 'SnapshotHeader':
       return { key: keyOf('SNAPSHOT_HEADER'), value: encodeMessage(SnapshotHeaderRecord, 0, record.value), timestampMs }
     case 'SnapshotFooter':
@@ -43,6 +43,13 @@ function toRecord(record: ControlRecord, timestampMs: number): RecordToBuild {
     case 'KRaftVoters':
       return { key: keyOf('KRAFT_VOTERS'), value: encodeMessage(VotersRecord, 0, record.value), timestampMs }
   }
+}
+
+type LeaderChange = ValueOf<(typeof LeaderChangeMessage)['fields']>
+
+function withoutDirectories({ leaderId, voters, grantingVoters }: LeaderChange): LeaderChange {
+  const plain = (all: LeaderChange['voters']) => all.map(({ voterId }) => ({ voterId, voterDirectoryId: NO_DIRECTORY }))
+  return { leaderId, voters: plain(voters), grantingVoters: plain(grantingVoters) }
 }
 
 function keyOf(type: keyof typeof ControlRecordType): Buffer {

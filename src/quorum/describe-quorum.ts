@@ -1,55 +1,75 @@
 import { METADATA_TOPIC } from '../model/ids.ts'
 import type { DescribeQuorumRequest, DescribeQuorumResponse } from '../protocol/apis/describe-quorum.ts'
 import { ErrorCode, errorMessage } from '../protocol/errors.ts'
-import type { Voter } from './control-records.ts'
+import type { Progress } from '../raft/leader-state.ts'
+import type { RaftFacts } from '../raft/raft.ts'
+import type { ReplicaKey } from '../raft/types.ts'
 
-/** What DescribeQuorum tells of a log with a single voter, which leads it and has all of it. */
 export interface QuorumFacts {
-  readonly epoch: number
-  readonly committedOffset: number
+  readonly raft: RaftFacts
+  readonly self: ReplicaKey
   readonly endOffset: number
-  readonly voterSet: { readonly voters: readonly Voter[] }
+  /** Now, by both clocks. */
+  readonly wallMs: number
+  readonly monotonicMs: number
 }
 
-export function describeQuorum(
-  facts: QuorumFacts,
-  leaderId: number,
-  wallMs: number,
-  request: DescribeQuorumRequest,
-): DescribeQuorumResponse {
-  const { epoch, committedOffset, endOffset, voterSet } = facts
+type Partition = DescribeQuorumResponse['topics'][number]['partitions'][number]
+type Replica = Partition['currentVoters'][number]
+
+/** Only the leader knows how far the others are: anyone else says so, and whoever asked goes there. */
+export function describeQuorum(facts: QuorumFacts, request: DescribeQuorumRequest): DescribeQuorumResponse {
   const topics = request.topics.map(({ topicName, partitions }) => ({
     topicName,
     partitions: partitions.map(({ partitionIndex }) => {
-      if (topicName !== METADATA_TOPIC || partitionIndex !== 0) return unknown(partitionIndex)
-      const currentVoters = voterSet.voters.map(({ voterId, voterDirectoryId }) => ({
-        replicaId: voterId,
-        replicaDirectoryId: voterDirectoryId,
-        logEndOffset: endOffset,
-        lastFetchTimestamp: wallMs,
-        lastCaughtUpTimestamp: wallMs,
-      }))
-      return {
-        partitionIndex,
-        errorCode: ErrorCode.NONE,
-        errorMessage: null,
-        leaderId,
-        leaderEpoch: epoch,
-        highWatermark: committedOffset,
-        currentVoters,
-        observers: [],
-      }
+      const isOurs = topicName === METADATA_TOPIC && partitionIndex === 0
+      if (!isOurs) return refused(partitionIndex, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+      if (facts.raft.role !== 'leader') return refused(partitionIndex, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+      return described(facts)
     }),
   }))
-  const nodes = voterSet.voters.map(({ voterId, endpoints }) => ({ nodeId: voterId, listeners: endpoints }))
+  const nodes = facts.raft.voters.voters.map(({ voterId, endpoints }) => ({ nodeId: voterId, listeners: endpoints }))
   return { errorCode: ErrorCode.NONE, errorMessage: null, topics, nodes }
 }
 
-function unknown(partitionIndex: number) {
+function described(facts: QuorumFacts): Partition {
+  const { raft, self, endOffset, wallMs } = facts
+  const leader: Replica = {
+    replicaId: self.id,
+    replicaDirectoryId: self.directoryId,
+    logEndOffset: endOffset,
+    lastFetchTimestamp: wallMs,
+    lastCaughtUpTimestamp: wallMs,
+  }
+  const voters = raft.voterProgress.map((progress) => replicaOf(progress, facts))
+  return {
+    partitionIndex: 0,
+    errorCode: ErrorCode.NONE,
+    errorMessage: null,
+    leaderId: self.id,
+    leaderEpoch: raft.epoch,
+    highWatermark: raft.highWatermark,
+    currentVoters: raft.voters.has(self) ? [leader, ...voters] : voters,
+    observers: raft.observerProgress.map((progress) => replicaOf(progress, facts)),
+  }
+}
+
+function replicaOf({ key, endOffset, lastFetchMs, lastCaughtUpMs }: Progress, { wallMs, monotonicMs }: QuorumFacts) {
+  const wallOf = (ms: number) => (Number.isFinite(ms) ? Math.round(wallMs - (monotonicMs - ms)) : -1)
+  return {
+    replicaId: key.id,
+    replicaDirectoryId: key.directoryId,
+    logEndOffset: endOffset,
+    lastFetchTimestamp: wallOf(lastFetchMs),
+    lastCaughtUpTimestamp: wallOf(lastCaughtUpMs),
+  }
+}
+
+function refused(partitionIndex: number, errorCode: number): Partition {
   return {
     partitionIndex,
-    errorCode: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    errorMessage: errorMessage(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    errorCode,
+    errorMessage: errorMessage(errorCode),
     leaderId: -1,
     leaderEpoch: 0,
     highWatermark: -1,

@@ -1,7 +1,7 @@
 import type { Env } from '../env/env.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { METADATA_TOPIC, partitionName } from '../model/ids.ts'
-import type { Voter } from './control-records.ts'
+import type { Endpoint, Voter } from '../raft/types.ts'
 import { writeSnapshot } from './snapshot-file.ts'
 import { listSnapshots } from './snapshots.ts'
 
@@ -13,14 +13,7 @@ export function metadataFolder(dataFolder: string): string {
   return `${dataFolder}/${partitionName({ topic: METADATA_TOPIC, partition: 0 })}`
 }
 
-export interface ControllerEndpoint {
-  /** Name of the listener. */
-  readonly name: string
-  readonly host: string
-  readonly port: number
-}
-
-export function voterOf(nodeId: number, directoryId: string, endpoints: readonly ControllerEndpoint[]): Voter {
+export function voterOf(nodeId: number, directoryId: string, endpoints: readonly Endpoint[]): Voter {
   return {
     voterId: nodeId,
     voterDirectoryId: directoryId,

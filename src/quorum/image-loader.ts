@@ -1,4 +1,6 @@
+import { assert } from '../base/assert.ts'
 import { MalformedError } from '../base/bytes.ts'
+import type { MetadataChanges } from '../metadata/changes.ts'
 import { MetadataDelta } from '../metadata/delta.ts'
 import { type ImagePosition, MetadataImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
@@ -6,8 +8,8 @@ import type { MetadataBatch } from './metadata-batch.ts'
 import type { LoadedSnapshot, VoterSet } from './snapshot-file.ts'
 
 /**
- * Turns batches of the metadata log, in order, into the image and the voters. Records of a metadata transaction
- * (KIP-868) wait until it ends, and are dropped when it is aborted or never ended.
+ * Turns committed batches of the metadata log, in order, into images. Records of a metadata transaction (KIP-868) wait
+ * until it ends, and are dropped when it is aborted.
  */
 export class ImageLoader {
   #image: MetadataImage
@@ -15,43 +17,51 @@ export class ImageLoader {
   #position: ImagePosition
   /** Records since BeginTransaction; null outside of one. */
   #transaction: MetadataRecord[] | null = null
-  voterSet: VoterSet | null
-  /** The newest epoch seen. */
-  epoch: number
-
-  /** What a new cluster begins with: it is in no image until the first leader has appended it. */
-  readonly bootstrapRecords: readonly MetadataRecord[]
+  /** As of the last batch. */
+  #lastVoters: VoterSet
+  #voters: VoterSet
 
   constructor(snapshot: LoadedSnapshot | null) {
-    this.#image = MetadataImage.empty
-    this.#delta = new MetadataDelta(this.#image)
-    this.voterSet = snapshot?.voterSet ?? null
-    this.epoch = snapshot?.id.epoch ?? 0
+    const delta = new MetadataDelta(MetadataImage.empty)
     this.#position = MetadataImage.empty.position
-    // The snapshot of offset 0 comes from the format. Whoever reads the log from its start never sees it, so what is in
-    // it must come again in the log.
-    this.bootstrapRecords = snapshot?.id.offset === 0 ? snapshot.records : []
-    if (snapshot === null || snapshot.id.offset === 0) return
-    for (const record of snapshot.records) this.#delta.replay(record)
-    const { id, lastContainedTimestampMs } = snapshot
-    this.#position = { offset: id.offset - 1, epoch: id.epoch, timestampMs: lastContainedTimestampMs }
+    this.#voters = snapshot?.voterSet ?? { kraftVersion: 0, voters: [] }
+    this.#lastVoters = this.#voters
+    // What the snapshot of offset 0 says of the metadata counts only when the first leader has appended it.
+    if (snapshot !== null && snapshot.id.offset > 0) {
+      for (const record of snapshot.records) delta.replay(record)
+      const { id, lastContainedTimestampMs } = snapshot
+      this.#position = { offset: id.offset - 1, epoch: id.epoch, timestampMs: lastContainedTimestampMs }
+    }
+    this.#image = delta.apply(this.#position)
+    this.#delta = new MetadataDelta(this.#image)
+  }
+
+  /** Of all that took effect up to the last `step`. */
+  get image(): MetadataImage {
+    return this.#image
+  }
+
+  /** Who votes, by the log up to the image's position: what a snapshot of it has to say. */
+  get voters(): VoterSet {
+    return this.#voters
   }
 
   get isInTransaction(): boolean {
     return this.#transaction !== null
   }
 
+  /** The next batch of the log. It shows in `image` after the next `step`. */
   take(batch: MetadataBatch): void {
     for (const control of batch.controls) {
-      const { kraftVersion = 0, voters = [] } = this.voterSet ?? {}
-      if (control.type === 'KRaftVersion') this.voterSet = { kraftVersion: control.value.kRaftVersion, voters }
-      if (control.type === 'KRaftVoters') this.voterSet = { kraftVersion, voters: control.value.voters }
+      const { kraftVersion, voters } = this.#lastVoters
+      if (control.type === 'KRaftVersion') this.#lastVoters = { kraftVersion: control.value.kRaftVersion, voters }
+      if (control.type === 'KRaftVoters') this.#lastVoters = { kraftVersion, voters: control.value.voters }
     }
     for (const record of batch.records) this.#takeRecord(record)
-    this.epoch = Math.max(this.epoch, batch.leaderEpoch)
     // Within a transaction the image stays before it: a snapshot must not fall between its records.
     if (this.#transaction !== null) return
     this.#position = { offset: batch.lastOffset, epoch: batch.leaderEpoch, timestampMs: batch.timestampMs }
+    this.#voters = this.#lastVoters
   }
 
   #takeRecord(record: MetadataRecord): void {
@@ -75,10 +85,20 @@ export class ImageLoader {
     }
   }
 
-  /** The image of all that took effect so far. More batches may follow. */
-  image(): MetadataImage {
+  /** Everything taken since the last one becomes the next image; null when nothing was. */
+  step(): MetadataChanges | null {
+    if (this.#position === this.#image.position) return null
     this.#image = this.#delta.apply(this.#position)
+    const { changes } = this.#delta
     this.#delta = new MetadataDelta(this.#image)
-    return this.#image
+    return changes
+  }
+
+  /** The next set of records, of which somebody else has made the image already. */
+  adopt({ after }: MetadataChanges): void {
+    assert(this.#transaction === null && this.#position === this.#image.position, 'an image adopted half way')
+    this.#image = after
+    this.#position = after.position
+    this.#delta = new MetadataDelta(after)
   }
 }

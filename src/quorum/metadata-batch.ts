@@ -14,6 +14,7 @@ import {
 } from '../protocol/batch/header.ts'
 import { batchesOf, recordsOf } from '../protocol/batch/records.ts'
 import { decodeMetadataRecord } from '../protocol/messages/metadata-records.ts'
+import type { PlacedRecord } from '../raft/types.ts'
 import { type ControlRecord, decodeControlRecord } from './control-records.ts'
 
 /** Records of one set that would make a larger batch are cut into several, between Begin and EndTransaction. */
@@ -87,4 +88,26 @@ export function* decodeBatches(buffer: Buffer): IterableIterator<MetadataBatch> 
       controls,
     }
   }
+}
+
+/** The records of the quorum among whole batches, where they lie. Throws `MalformedError`. */
+export function quorumRecordsIn(buffer: Buffer): readonly PlacedRecord[] {
+  const placed: PlacedRecord[] = []
+  for (const at of batchesOf(buffer)) {
+    if (!isControl(buffer, at)) continue
+    for (const { key, value, offset } of recordsOf(buffer, at)) place(decodeControlRecord(key, value), offset, placed)
+  }
+  return placed
+}
+
+/** The same of a batch that is decoded. */
+export function quorumRecordsOf({ controls, baseOffset: first }: MetadataBatch): readonly PlacedRecord[] {
+  const placed: PlacedRecord[] = []
+  for (const [index, control] of controls.entries()) place(control, first + index, placed)
+  return placed
+}
+
+function place(record: ControlRecord, offset: number, placed: PlacedRecord[]): void {
+  // In snapshots only, and of no meaning for who votes.
+  if (record.type !== 'SnapshotHeader' && record.type !== 'SnapshotFooter') placed.push({ offset, record })
 }

@@ -1,7 +1,8 @@
 import { MalformedError } from '../base/bytes.ts'
 import type { Disk } from '../env/disk.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
-import { buildControlBatch, type ControlRecord, type Voter } from './control-records.ts'
+import type { QuorumRecord, Voter } from '../raft/types.ts'
+import { buildControlBatch, type ControlRecord } from './control-records.ts'
 import { buildMetadataBatch, decodeBatches, encodeParts } from './metadata-batch.ts'
 
 /** A snapshot holds what the log says before `offset`; `epoch` is that of the last record in it. */
@@ -32,9 +33,9 @@ export function parseSnapshotFileName(name: string): SnapshotId | null {
   return Number.isSafeInteger(id.offset) && id.epoch <= 0x7fffffff ? id : null
 }
 
-/** A snapshot that a crash left unfinished. */
+/** A snapshot that a crash left unfinished, written or fetched. */
 export function isPartialSnapshot(name: string): boolean {
-  return name.endsWith(SNAPSHOT_SUFFIX + PARTIAL_SUFFIX)
+  return name.includes(SNAPSHOT_SUFFIX) && name.endsWith(PARTIAL_SUFFIX)
 }
 
 export interface SnapshotContent {
@@ -91,7 +92,7 @@ function* snapshotBatches(content: SnapshotContent, wallMs: number): IterableIte
   yield buildControlBatch([{ type: 'SnapshotFooter', value: {} }], stamp())
 }
 
-export function voterSetRecords({ kraftVersion, voters }: VoterSet): ControlRecord[] {
+export function voterSetRecords({ kraftVersion, voters }: VoterSet): QuorumRecord[] {
   return [
     { type: 'KRaftVersion', value: { kRaftVersion: kraftVersion } },
     { type: 'KRaftVoters', value: { voters } },
@@ -107,11 +108,15 @@ export interface LoadedSnapshot {
 }
 
 /** Larger ones are refused: no metadata of ours comes near it. */
-const SNAPSHOT_BYTES_MAX = 1024 ** 3
+export const SNAPSHOT_BYTES_MAX = 1024 ** 3
 
-/** Throws `MalformedError` unless the file is whole: every CRC right, header first, footer last, offsets without a gap. */
+/** Rejects with `MalformedError` when the file is not whole. */
 export async function readSnapshot(disk: Disk, folder: string, id: SnapshotId): Promise<LoadedSnapshot> {
-  const content = await disk.readFile(`${folder}/${snapshotFileName(id)}`, SNAPSHOT_BYTES_MAX)
+  return parseSnapshot(await disk.readFile(`${folder}/${snapshotFileName(id)}`, SNAPSHOT_BYTES_MAX), id)
+}
+
+/** Throws `MalformedError` unless all is there: every CRC right, header first, footer last, offsets without a gap. */
+export function parseSnapshot(content: Buffer, id: SnapshotId): LoadedSnapshot {
   const records: MetadataRecord[] = []
   let header: number | null = null
   let voterSet: VoterSet = { kraftVersion: 0, voters: [] }

@@ -1,17 +1,12 @@
 import { MalformedError } from '../base/bytes.ts'
 import type { Env } from '../env/env.ts'
-import { removeIfThere } from '../storage/files.ts'
 import {
-  isPartialSnapshot,
   type LoadedSnapshot,
   parseSnapshotFileName,
   readSnapshot,
   type SnapshotId,
   snapshotFileName,
 } from './snapshot-file.ts'
-
-/** Snapshots that are kept: should the newest turn out to be damaged, the one before and the log still have everything. */
-export const SNAPSHOTS_KEPT = 2
 
 /** Why the metadata of this node was not loaded. The message is meant for the operator. Nothing was changed. */
 export class MetadataUnreadableError extends Error {
@@ -54,14 +49,4 @@ export async function loadNewestSnapshot(
     `The metadata in ${folder} cannot be loaded: the log begins at offset ${log.startOffset}, and no whole snapshot ` +
       `reaches it. ${damaged.join('. ') || 'There is no snapshot'}. Restore a snapshot from a backup or another node.`,
   )
-}
-
-/** Removes all but the newest snapshots, and what a crash left unfinished. Returns the oldest one that is left. */
-export async function pruneSnapshots(env: Env, folder: string): Promise<SnapshotId | null> {
-  const ids = await listSnapshots(env, folder)
-  for (const id of ids.slice(0, -SNAPSHOTS_KEPT)) await removeIfThere(env.disk, `${folder}/${snapshotFileName(id)}`)
-  for (const name of await env.disk.list(folder)) {
-    if (isPartialSnapshot(name)) await removeIfThere(env.disk, `${folder}/${name}`)
-  }
-  return ids.at(-SNAPSHOTS_KEPT) ?? ids[0] ?? null
 }

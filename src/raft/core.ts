@@ -52,6 +52,8 @@ export class Core {
   isShuttingDown = false
   /** When anyone may be asked next who leads. */
   askAgainMs = Number.NEGATIVE_INFINITY
+  /** When a leader whose address refuses us is taken for dead next. */
+  goneAgainMs = Number.NEGATIVE_INFINITY
   /** Counts changes of role. */
   transitions = 0
   #effects: Effect[] = []

@@ -104,6 +104,26 @@ function successorDelayMs(core: Core, position: number, count: number): number {
   return Math.min(electionBackoffMaxMs, Math.floor(baseMs * 2 ** (position - 1)))
 }
 
+/** Between two voters that notice the same death: the first is to win before the second asks for the same votes. */
+const GONE_STAGGER_MS = 30
+
+/**
+ * A peer does not answer. A follower whose leader that is is willing to help others against it, until it is heard again.
+ * Where nobody listens any more (`isGone`) the follower need not wait until the leader has been silent long enough: it
+ * stands soon, the voters one after the other. Wherever that was wrong, the pre-vote of those who still hear the leader
+ * says so, and the next attempt is not made at once.
+ */
+export function onPeerLost(core: Core, nodeId: number, isGone: boolean): void {
+  const { role } = core
+  if (role.type !== 'follower' || role.leader.id !== nodeId || !core.isVoter) return
+  role.hasFetched = false
+  if (!isGone) return
+  const rank = core.voters.ids.filter((id) => id !== nodeId).indexOf(core.self.id)
+  const standMs = Math.max(core.nowMs + Math.max(rank, 0) * GONE_STAGGER_MS, core.goneAgainMs)
+  core.goneAgainMs = standMs + core.options.electionTimeoutMs / 2
+  role.fetchDeadlineMs = Math.min(role.fetchDeadlineMs, standMs)
+}
+
 function learnFromRequest(
   core: Core,
   leaderId: number,

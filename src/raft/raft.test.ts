@@ -191,7 +191,12 @@ class Scripted {
       case 'refuse-snapshot':
         return { type: 'snapshot-refused', nowMs, id: positionOf(command.text('id')) }
       case 'failed':
-        return { type: 'request-failed', nowMs, correlationId: this.#askedOf(command).correlationId }
+        return {
+          type: 'request-failed',
+          nowMs,
+          correlationId: this.#askedOf(command).correlationId,
+          isRefused: command.text('refused', 'no') === 'yes',
+        }
       case 'answer': {
         const { correlationId: last, api } = this.#askedOf(command)
         // `again`: the answer before comes a second time.

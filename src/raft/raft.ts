@@ -1,12 +1,12 @@
 import { assert } from '../base/assert.ts'
 import type { Asked } from './answers.ts'
 import { Core } from './core.ts'
-import { onBeginQuorumEpoch, onEndQuorumEpoch, onVote } from './elections.ts'
+import { onBeginQuorumEpoch, onEndQuorumEpoch, onPeerLost, onVote } from './elections.ts'
 import { onFetch, onFetchSnapshot, refuseParked } from './fetches.ts'
 import type { Progress } from './leader-state.ts'
 import { nextDeadlineMs, poll } from './poll.ts'
 import { onResponse } from './responses.ts'
-import type { Effect, InboundRequest, Input, RaftOptions } from './types.ts'
+import type { Effect, Endpoint, InboundRequest, Input, RaftOptions } from './types.ts'
 import {
   abandonVoterChange,
   onAddRaftVoter,
@@ -21,6 +21,8 @@ export interface RaftFacts {
   readonly role: string
   readonly epoch: number
   readonly leaderId: number | null
+  /** Where it is reached; empty when that is not known. */
+  readonly leaderEndpoints: readonly Endpoint[]
   readonly highWatermark: number
   readonly kraftVersion: number
   readonly voters: VoterSet
@@ -125,6 +127,7 @@ export class Raft {
     const isAnswered = input.type === 'response' && input.response.api === sent.api
     if (isAnswered) return onResponse(core, input.correlationId, sent, input.response)
     core.connections.backOff(sent.to.nodeId, core.nowMs)
+    if (input.type === 'request-failed') onPeerLost(core, sent.to.nodeId, input.isRefused === true)
     if (sent.api === 'ApiVersions') onApiVersions(core, input.correlationId, null)
   }
 
@@ -171,13 +174,15 @@ export class Raft {
   }
 
   get facts(): RaftFacts {
-    const { role, epoch, leaderId, highWatermark, history, self } = this.#core
+    const { role, epoch, leaderId, leaderEndpoints, highWatermark, history, self } = this.#core
     const { kraftVersion, voters } = history
     const [voterProgress, observerProgress] =
       role.type === 'leader'
         ? [role.state.voters.filter(({ key }) => key.id !== self.id), role.state.observers]
         : [[], []]
-    return { role: role.type, epoch, leaderId, highWatermark, kraftVersion, voters, voterProgress, observerProgress }
+    const leader = { leaderId, leaderEndpoints }
+    const progress = { voterProgress, observerProgress }
+    return { role: role.type, epoch, ...leader, highWatermark, kraftVersion, voters, ...progress }
   }
 
   /** `follower epoch=3 leader=1 voted=2 end=7@3 durable=7 hw=6 voters=(1,2,3)`, then what is not at rest. */

@@ -130,8 +130,11 @@ export type Input = { readonly nowMs: number } & (
       readonly request: InboundRequest
     }
   | { readonly type: 'response'; readonly correlationId: number; readonly response: InboundResponse }
-  /** The request will not be answered: connection refused, lost, timed out, answer unreadable. */
-  | { readonly type: 'request-failed'; readonly correlationId: number }
+  /**
+   * The request will not be answered: connection lost, timed out, answer unreadable. `isRefused`: there is a host, and
+   * nobody listens at that address; the process is gone.
+   */
+  | { readonly type: 'request-failed'; readonly correlationId: number; readonly isRefused?: boolean }
   /**
    * Records are at the end of the log now: the leader's own, or those of an `append` or `append-fetched` effect.
    * `quorumRecords` are all of that kind among them. After `append-fetched` it comes in any case: with the old end when

@@ -10,9 +10,10 @@ import type { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
 import type { TopicId } from '../model/ids.ts'
 import { BrokerLifecycle } from '../quorum/broker-lifecycle.ts'
-import type { MetadataController } from '../quorum/metadata-controller.ts'
-import { openMetadata } from '../quorum/open.ts'
+import { openQuorum } from '../quorum/open.ts'
+import type { Quorum } from '../quorum/quorum.ts'
 import { ReplicaManager } from '../replica/replica-manager.ts'
+import { Peers } from '../rpc/peers.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { reachableHost, registeredListeners } from './registered-listeners.ts'
 import { formatAddress, type ListenerConfig } from './config/listeners.ts'
@@ -55,6 +56,8 @@ export class StartStoppedError extends Error {
   override name = 'StartStoppedError'
 }
 
+/** For a connection to another node, and for its answer unless the request says otherwise. */
+const PEER_TIMEOUT_MS = 1000
 /** How long a stop waits for the controller to move leaderships to other nodes. */
 const HAND_OVER_MS = 500
 
@@ -65,7 +68,7 @@ export interface BoundListener extends ListenerConfig {
 /** The parts of a node, each from the moment it has been opened. */
 interface Parts {
   logs?: LogManager
-  metadata?: MetadataController
+  metadata?: Quorum
   replicas?: ReplicaManager
   groups?: GroupCoordinator
   lifecycle?: BrokerLifecycle
@@ -83,6 +86,7 @@ export class Node implements HttpSource {
   readonly #broker: BrokerContext
   readonly #publisher = new ImagePublisher((changes, image) => this.#applyImage(changes, image))
   readonly #acceptor: Acceptor
+  readonly #peers: Peers
   readonly #descriptors: DescriptorShares
   readonly #endpoints: Endpoints
   #dispatchers: { readonly broker: Dispatcher; readonly controller: Dispatcher } | null = null
@@ -105,6 +109,11 @@ export class Node implements HttpSource {
       image: () => this.#publisher.image,
     })
     this.#descriptors = shareDescriptors(options.descriptorLimit ?? null)
+    this.#peers = new Peers(env.net, env.timers, {
+      clientId: `node-${config.nodeId}`,
+      connectTimeoutMs: PEER_TIMEOUT_MS,
+      requestTimeoutMs: PEER_TIMEOUT_MS,
+    })
     this.#acceptor = new Acceptor({
       env,
       limits: this.#within(config.limits),
@@ -208,6 +217,7 @@ export class Node implements HttpSource {
     groups?.close()
     this.#acceptor.endAll()
     await metadata?.stop()
+    this.#peers.close()
     const isClean = await logs?.close({ brokerEpoch: lifecycle?.brokerEpoch ?? -1 })
     this.#unready = 'stopped'
     return isClean ?? true
@@ -278,20 +288,25 @@ export class Node implements HttpSource {
     }
   }
 
-  #openMetadata(logs: LogManager): Promise<MetadataController> {
+  #openMetadata(logs: LogManager): Promise<Quorum> {
     const { dataFolder, controllerListener } = this.config
     const { host, port } = this.#controllerAddress as Address
-    return openMetadata(this.#env, {
+    return openQuorum(this.#env, {
       logs,
       dataFolder,
       broker: this.#broker,
+      isController: true,
+      listener: controllerListener.name,
       endpoints: [{ name: controllerListener.name, host: reachableHost(host, this.#options.hostName), port }],
+      peers: this.#peers,
+      join: [],
+      autoJoin: false,
       onImage: (changes, image) => this.#publisher.take(changes, image),
       onFailure: (error) => this.#bug(error),
     })
   }
 
-  #newLifecycle(logs: LogManager, metadata: MetadataController): BrokerLifecycle {
+  #newLifecycle(logs: LogManager, metadata: Quorum): BrokerLifecycle {
     return new BrokerLifecycle(this.#env, {
       brokerId: this.config.nodeId,
       clusterId: this.clusterId,
@@ -308,7 +323,7 @@ export class Node implements HttpSource {
     })
   }
 
-  async #openPartitions(logs: LogManager, metadata: MetadataController): Promise<void> {
+  async #openPartitions(logs: LogManager, metadata: Quorum): Promise<void> {
     const { image } = metadata
     this.#publisher.hold(image)
     this.#applyBrokerConfigs(image)
@@ -377,7 +392,7 @@ export class Node implements HttpSource {
     return { ...limits, connectionsMax: Math.min(limits.connectionsMax, this.#descriptors.connectionsMax) }
   }
 
-  #serve(metadata: MetadataController, lifecycle: BrokerLifecycle): void {
+  #serve(metadata: Quorum, lifecycle: BrokerLifecycle): void {
     const source: MetadataSource = {
       env: this.#env,
       clusterId: this.clusterId,

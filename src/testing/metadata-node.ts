@@ -6,18 +6,19 @@ import type { MetadataImage } from '../metadata/image.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { CreateTopics, type CreateTopicsResponse } from '../protocol/apis/create-topics.ts'
-import type { MetadataController } from '../quorum/metadata-controller.ts'
-import { openMetadata } from '../quorum/open.ts'
+import { openQuorum } from '../quorum/open.ts'
+import type { Quorum } from '../quorum/quorum.ts'
+import { Peers } from '../rpc/peers.ts'
 import { LogManager } from '../storage/log-manager.ts'
 
 /** The metadata half of a node: a data folder, its quorum, and the node's own broker registered and serving. */
 export class MetadataNode {
   readonly logs: LogManager
-  readonly controller: MetadataController
+  readonly controller: Quorum
   readonly published: MetadataImage[]
   brokerEpoch = -1
 
-  private constructor(logs: LogManager, controller: MetadataController, published: MetadataImage[]) {
+  private constructor(logs: LogManager, controller: Quorum, published: MetadataImage[]) {
     this.logs = logs
     this.controller = controller
     this.published = published
@@ -40,10 +41,16 @@ export class MetadataNode {
     const broker: BrokerContext = { brokerId: 1, staticValues: options.staticValues ?? new Map() }
     const published: MetadataImage[] = []
     try {
-      const controller = await openMetadata(env, {
+      const peers = new Peers(env.net, env.timers, { clientId: 'test', connectTimeoutMs: 1000, requestTimeoutMs: 1000 })
+      const controller = await openQuorum(env, {
         logs,
         dataFolder: folder,
         broker,
+        isController: true,
+        listener: 'CONTROLLER',
+        peers,
+        join: [],
+        autoJoin: false,
         endpoints: [{ name: 'CONTROLLER', host: '127.0.0.1', port: options.controllerPort ?? 9093 }],
         onImage: async (changes, image) => {
           await options.onImage?.(changes, image)

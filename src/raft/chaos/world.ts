@@ -322,7 +322,8 @@ export class Chaos {
       const isRefused = message.payload.type === 'request' && !this.#isCut(message)
       // Refused at once, as by a host that is up, or nothing for ever.
       if (isRefused && sender?.incarnation === message.fromIncarnation && this.random.chance(0.7)) {
-        this.input(sender, { type: 'request-failed', nowMs, correlationId: message.correlationId })
+        const isRefused = this.random.chance(0.5)
+        this.input(sender, { type: 'request-failed', nowMs, correlationId: message.correlationId, isRefused })
       }
       return
     }
