@@ -1,0 +1,13 @@
+import { GROUP_MUTANTS } from './groups.ts'
+import { IDEMPOTENCE_MUTANTS } from './idempotence.ts'
+import type { Mutant } from './mutant.ts'
+import { STORAGE_MUTANTS } from './storage.ts'
+
+export const MUTANTS: readonly Mutant[] = [...STORAGE_MUTANTS, ...IDEMPOTENCE_MUTANTS, ...GROUP_MUTANTS]
+
+/** Throws when there is none of that name. */
+export function mutantNamed(name: string): Mutant {
+  const mutant = MUTANTS.find((each) => each.name === name)
+  if (mutant === undefined) throw new Error(`no mutant is called '${name}'`)
+  return mutant
+}
