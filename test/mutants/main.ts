@@ -11,7 +11,7 @@ import { MUTANTS } from './all.ts'
 import type { Mutant } from './mutant.ts'
 
 const HOOK = new URL('./hook.ts', import.meta.url).href
-const SIM = fileURLToPath(new URL('../main.ts', import.meta.url))
+const SIM = fileURLToPath(new URL('../../src/sim/main.ts', import.meta.url))
 
 const { values } = parseArgs({
   options: {

@@ -1,9 +1,9 @@
-/** `MILLRACE_MUTANT='…' node --import ./src/sim/mutants/hook.ts …` loads the product with that mutant in it. */
+/** `MILLRACE_MUTANT='…' node --import ./test/mutants/hook.ts …` loads the product with that mutant in it. */
 import { registerHooks } from 'node:module'
 import { mutantNamed } from './all.ts'
 import { mutated } from './mutant.ts'
 
-const SOURCES = new URL('../../', import.meta.url).href
+const SOURCES = new URL('../../src/', import.meta.url).href
 
 const name = process.env.MILLRACE_MUTANT
 if (name !== undefined) {

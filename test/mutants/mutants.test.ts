@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { MUTANTS } from './all.ts'
 import { mutated } from './mutant.ts'
 
-const SOURCES = new URL('../../', import.meta.url)
+const SOURCES = new URL('../../src/', import.meta.url)
 
 // A line of the product that a mutant names was changed: the mutant has to be written anew, in the folder of this test.
 test('every mutant finds the text that it changes', () => {
