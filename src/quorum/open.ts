@@ -60,7 +60,7 @@ const FETCH_MAX_WAIT_MS = 500
  * refused, for a new cluster would not know them. Rejects with `MetadataUnreadableError`, or with what storage rejects with.
  */
 export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<Quorum> {
-  const { logs, dataFolder, broker, onImage, onFailure, onLeader = () => {}, peers } = options
+  const { logs, dataFolder, broker, autoJoin, onImage, onFailure, onLeader = () => {}, peers } = options
   const folder = metadataFolder(dataFolder)
   const config = { ...metadataLogConfig, segmentBytes: staticNumber(broker, 'metadata.log.segment.bytes') }
   const partitionLog = await logs.openLog(topicPartition, METADATA_TOPIC_ID, config)
@@ -74,7 +74,8 @@ export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<
   const log = new MetadataLog(env, partitionLog, snapshots)
   const state = await load(() => readQuorumState(env.disk, folder), folder)
   const raft = { ...raftOptions(env, options, loaded, self), state }
-  const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, onImage, onFailure, onLeader })
+  const listeners = { onImage, onFailure, onLeader }
+  const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, autoJoin, ...listeners })
   await quorum.start()
   return quorum
 }

@@ -14,6 +14,7 @@ import type { RaftFacts } from '../raft/raft.ts'
 import type { InboundRequest, OutboundResponse, RaftOptions } from '../raft/types.ts'
 import type { Peers } from '../rpc/peers.ts'
 import { ActiveController, type LedLog } from './active-controller.ts'
+import { AutoJoin } from './auto-join.ts'
 import { CommittedImage } from './committed-image.ts'
 import { describeQuorum } from './describe-quorum.ts'
 import { NotControllerError } from './errors.ts'
@@ -36,6 +37,8 @@ export interface QuorumOptions {
   readonly onImage: ImageListener
   /** The metadata can be trusted no more, or `onImage` failed: the node must stop. */
   readonly onFailure: (error: Error) => void
+  /** A controller that follows asks to become a voter. */
+  readonly autoJoin: boolean
   /** Another node leads, or none that is known. */
   readonly onLeader: (leaderId: number | null) => void
 }
@@ -57,6 +60,7 @@ export class Quorum {
   readonly #committed: CommittedImage
   readonly #published: Published
   readonly #snapshots: SnapshotTaker
+  readonly #autoJoin: AutoJoin | null
   #active: ActiveController | null = null
   #leaderId: number | null = null
   #isSettling = false
@@ -98,7 +102,20 @@ export class Quorum {
       },
     })
     this.#snapshots = new SnapshotTaker(env, log, () => this.#driver.snapshotCreated())
-    this.#caughtUp.promise.catch(() => {})
+    this.#autoJoin = this.#newAutoJoin()
+    this.#caughtUp.promise.then(
+      () => this.#autoJoin?.start(),
+      () => {},
+    )
+  }
+
+  #newAutoJoin(): AutoJoin | null {
+    const { autoJoin, peers, raft } = this.#options
+    if (!autoJoin || !raft.canVote) return null
+    const { clusterId, self, endpoints } = raft
+    const facts = () => this.facts
+    const leaderAddress = () => this.leaderAddress()
+    return new AutoJoin(this.#env, { peers, clusterId, self, endpoints, facts, leaderAddress })
   }
 
   /**
@@ -356,6 +373,7 @@ export class Quorum {
 
   #end(reason: Error): void {
     this.#timer?.cancel()
+    this.#autoJoin?.stop()
     this.#deactivate(reason)
     this.#caughtUp.reject(reason)
   }

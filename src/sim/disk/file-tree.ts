@@ -23,6 +23,13 @@ export class FileTree {
     this.root = new DirectoryNode()
   }
 
+  /** Another disk, with nothing on it. */
+  clear(): void {
+    this.root = new DirectoryNode()
+    this.nameChanges = []
+    this.usedBytes = 0
+  }
+
   get freeBytes(): number {
     return Math.max(0, this.capacityBytes - this.usedBytes)
   }

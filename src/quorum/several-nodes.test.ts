@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashOf } from '../metadata/snapshot.ts'
+import { METADATA_TOPIC } from '../model/ids.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { type Sim, simulate } from '../sim/sim.ts'
+import type { Machine, Process } from '../sim/machine.ts'
+import { CONTROLLER_PORT, QuorumNode, type QuorumNodeOptions } from '../testing/quorum-node.ts'
+import { NotControllerError } from './errors.ts'
+
+/** One controller through its incarnations. */
+class Controller {
+  readonly nodeId: number
+  readonly machine: Machine
+  readonly #world: World
+  options: Partial<QuorumNodeOptions>
+  process: Process | null = null
+  node: QuorumNode | null = null
+  #starting: Promise<void> | null = null
+
+  constructor(world: World, nodeId: number, options: Partial<QuorumNodeOptions> = {}) {
+    this.#world = world
+    this.nodeId = nodeId
+    this.options = options
+    this.machine = world.sim.addMachine(`controller-${nodeId}`)
+  }
+
+  get host(): string {
+    return this.machine.host.ip
+  }
+
+  get quorum() {
+    assert.ok(this.node !== null, `controller ${this.nodeId} is not up`)
+    return this.node.quorum
+  }
+
+  start(): Promise<void> {
+    const process = this.machine.boot()
+    this.process = process
+    const options: QuorumNodeOptions = {
+      nodeId: this.nodeId,
+      host: this.host,
+      onFailure: (error) => this.#world.sim.scheduler.fail(error),
+      ...this.options,
+    }
+    this.#starting = QuorumNode.start(process.env, options).then((node) => {
+      this.node = node
+    })
+    this.#starting.catch(() => {})
+    return this.#starting
+  }
+
+  kill(): void {
+    if (this.process !== null) this.machine.kill(this.process)
+    this.node = null
+  }
+
+  losePower(): void {
+    this.machine.losePower('any')
+    this.node = null
+  }
+
+  async stop(): Promise<void> {
+    await this.node?.stop()
+    this.kill()
+  }
+
+  /** A new disk under the same number. */
+  wipe(): void {
+    this.losePower()
+    this.machine.tree.clear()
+  }
+
+  register(brokerId: number): Promise<number> {
+    assert.ok(this.node !== null && this.process !== null)
+    return this.node.register(this.process.env, brokerId)
+  }
+}
+
+class World {
+  readonly sim: Sim
+  readonly controllers: Controller[] = []
+  #nextBroker = 1000
+  /** Brokers whose registration was answered. */
+  readonly acknowledged: number[] = []
+
+  constructor(sim: Sim) {
+    this.sim = sim
+  }
+
+  controller(nodeId: number, options: Partial<QuorumNodeOptions> = {}): Controller {
+    const controller = new Controller(this, nodeId, options)
+    this.controllers.push(controller)
+    return controller
+  }
+
+  get up(): Controller[] {
+    return this.controllers.filter(({ node }) => node !== null)
+  }
+
+  get active(): Controller | null {
+    const epoch = Math.max(...this.up.map(({ quorum }) => quorum.epoch))
+    return this.up.find(({ quorum }) => quorum.isActive && quorum.epoch === epoch) ?? null
+  }
+
+  async untilActive(withinMs: number): Promise<Controller> {
+    await this.sim.until(() => this.active !== null, { withinMs, what: 'somebody is the active controller' })
+    return this.active as Controller
+  }
+
+  async register(): Promise<void> {
+    const brokerId = this.#nextBroker++
+    await (await this.untilActive(5000)).register(brokerId)
+    this.acknowledged.push(brokerId)
+  }
+
+  /** One that begins, and others that join it, up to `count` voters. */
+  async grow(count: number, options: Partial<QuorumNodeOptions> = {}): Promise<void> {
+    for (let nodeId = 1; nodeId <= count; nodeId++) {
+      const join = this.controllers.map(({ host }) => ({ host, port: CONTROLLER_PORT }))
+      await this.controller(nodeId, { ...options, join, autoJoin: nodeId > 1 }).start()
+      await this.sim.until(() => this.votersEverywhere(nodeId), { withinMs: 5000, what: `voter ${nodeId} is in` })
+    }
+  }
+
+  votersEverywhere(count: number): boolean {
+    return this.up.every(({ quorum }) => quorum.facts.voters.size === count)
+  }
+
+  /** All images are equal, and have everything that was acknowledged. */
+  async level(): Promise<void> {
+    await this.sim.until(
+      () => {
+        const [first, ...others] = this.up.map(({ quorum }) => quorum.image)
+        return others.every((image) => image.position.offset === first?.position.offset)
+      },
+      { withinMs: 5000, what: 'all are level' },
+    )
+    const hashes = this.up.map(({ quorum }) => hashOf(quorum.image))
+    assert.equal(new Set(hashes).size, 1, 'equal images')
+    for (const { nodeId, quorum } of this.up) {
+      const lost = this.acknowledged.filter((brokerId) => quorum.image.broker(brokerId) === undefined)
+      assert.deepEqual(lost, [], `lost on ${nodeId}`)
+    }
+  }
+}
+
+function world(name: string, body: (world: World, sim: Sim) => Promise<void>, seeds = 3): void {
+  for (let seed = 1; seed <= seeds; seed++) {
+    test(`${name} (seed ${seed})`, async () => {
+      await simulate({ seed }, (sim) => body(new World(sim), sim))
+    })
+  }
+}
+
+world('a cluster of one grows to three and five, and shrinks again', async (all) => {
+  await all.grow(5)
+  await all.register()
+  await all.level()
+  for (const gone of [5, 4, 3, 2]) {
+    const { quorum } = await all.untilActive(5000)
+    const victim = all.controllers[gone - 1] as Controller
+    const request = {
+      clusterId: null,
+      voterId: gone,
+      voterDirectoryId: victim.node?.logs.metaProperties.directoryId as string,
+    }
+    const { body } = await quorum.answer({ api: 'RemoveRaftVoter', body: request }, 0, 'CONTROLLER')
+    assert.equal(body.errorCode, ErrorCode.NONE)
+    await all.sim.until(() => all.votersEverywhere(gone - 1), { withinMs: 5000, what: `voter ${gone} is out` })
+    await all.register()
+  }
+  await all.level()
+})
+
+world('a leader that is killed is replaced within a second, and what was acknowledged stays', async (all, sim) => {
+  await all.grow(3)
+  for (let round = 0; round < 5; round++) {
+    for (let i = 0; i < 5; i++) await all.register()
+    const leader = await all.untilActive(5000)
+    leader.kill()
+    const killedMs = sim.nowMs
+    await all.untilActive(5000)
+    const tookMs = sim.nowMs - killedMs
+    assert.ok(tookMs < 1000, `replaced after ${tookMs} ms`)
+    await all.register()
+    await leader.start()
+    await all.level()
+  }
+})
+
+world('a leader whose host vanishes is replaced', async (all, sim) => {
+  await all.grow(3)
+  for (let i = 0; i < 5; i++) await all.register()
+  const leader = await all.untilActive(5000)
+  sim.net.isolate(leader.machine.host)
+  const others = all.controllers.filter((each) => each !== leader)
+  await sim.until(() => others.some(({ quorum }) => quorum.isActive), { withinMs: 4000, what: 'another one leads' })
+  const pending = leader.register(7)
+  await assert.rejects(pending, NotControllerError)
+  sim.net.heal()
+  await all.register()
+  await all.level()
+  assert.equal(leader.quorum.image.broker(7), undefined)
+})
+
+world('every controller loses its power at once, again and again', async (all, sim) => {
+  await all.grow(3)
+  for (let round = 0; round < 4; round++) {
+    for (let i = 0; i < 4; i++) await all.register()
+    for (const each of all.controllers) each.losePower()
+    await Promise.all(all.controllers.map((each) => each.start()))
+    await all.register()
+    await all.level()
+    await sim.runFor(500)
+  }
+})
+
+world('a controller with a new disk under its old number is taken in again', async (all) => {
+  await all.grow(3)
+  for (let i = 0; i < 3; i++) await all.register()
+  const follower = all.controllers.find(({ quorum }) => !quorum.isActive) as Controller
+  follower.wipe()
+  const others = all.controllers.filter((each) => each !== follower)
+  follower.options = {
+    autoJoin: true,
+    join: others.map(({ host }) => ({ host, port: CONTROLLER_PORT })),
+  }
+  await follower.start()
+  const directoryId = follower.node?.logs.metaProperties.directoryId as string
+  await all.sim.until(
+    () => all.up.every(({ quorum }) => quorum.facts.voters.has({ id: follower.nodeId, directoryId })),
+    { withinMs: 10_000, what: 'the new disk votes' },
+  )
+  await all.register()
+  await all.level()
+})
+
+world('who was away too long is brought up by a snapshot', async (all, sim) => {
+  await all.grow(3)
+  const behind = all.controllers.find(({ quorum }) => !quorum.isActive) as Controller
+  const observer = all.controller(9, {
+    isController: false,
+    join: all.controllers.map(({ host }) => ({ host, port: CONTROLLER_PORT })),
+  })
+  await observer.start()
+  await observer.quorum.caughtUp()
+  await all.level()
+  behind.kill()
+  observer.kill()
+  for (let i = 0; i < 3; i++) {
+    for (let j = 0; j < 5; j++) await all.register()
+    await (await all.untilActive(5000)).quorum.takeSnapshot()
+  }
+  const startOf = ({ node }: Controller) =>
+    node?.logs.get({ topic: METADATA_TOPIC, partition: 0 })?.logStartOffset as number
+  const start = startOf(await all.untilActive(5000))
+  assert.ok(start > 0)
+  await behind.start()
+  await observer.start()
+  await observer.quorum.caughtUp()
+  await all.level()
+  assert.ok(startOf(behind) > start && startOf(observer) > start, 'they begin with the newest snapshot')
+  await all.register()
+  behind.losePower()
+  observer.losePower()
+  await behind.start()
+  await observer.start()
+  await sim.runFor(500)
+  await all.level()
+})
+
+world('a leader that is stopped hands over at once', async (all, sim) => {
+  await all.grow(3)
+  for (let round = 0; round < 3; round++) {
+    await all.register()
+    const leader = await all.untilActive(5000)
+    const begunMs = sim.nowMs
+    await leader.stop()
+    await all.untilActive(5000)
+    const tookMs = sim.nowMs - begunMs
+    assert.ok(tookMs < 200, `handed over in ${tookMs} ms`)
+    await leader.start()
+    await all.level()
+  }
+})
+
+world('a voter that comes back at another address says so', async (all) => {
+  await all.grow(3)
+  const moved = all.controllers.find(({ quorum }) => !quorum.isActive) as Controller
+  await moved.stop()
+  moved.options = { ...moved.options, port: 9999 }
+  await moved.start()
+  const portOf = (controller: Controller) => controller.quorum.facts.voters.byId(moved.nodeId)?.endpoints[0]?.port
+  await all.sim.until(() => all.up.every((each) => portOf(each) === 9999), {
+    withinMs: 10_000,
+    what: 'the new address',
+  })
+})
