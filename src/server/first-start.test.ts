@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimCluster, type SimNode } from '../sim/cluster.ts'
+import { SimCluster } from '../sim/cluster/sim-cluster.ts'
+import type { SimNode } from '../sim/cluster/sim-node.ts'
 import { simulate } from '../sim/sim.ts'
 
 for (const crash of ['kill', 'power cut'] as const) {

@@ -1,5 +1,6 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--scenario NAME] [--seed S] [--twice] [--trace FILE] [--log] [--folder DIR]`
+ * `npm run sim -- [--seeds N] [--first S] [--scenario NAME] [--seed S] [--with KNOB=VALUE]… [--shrink RUNS] [--twice] [--trace FILE] [--log]
+ * [--folder DIR]`
  *
  * Runs the scenarios of `test/sim`, or of another folder. Exit code 1 when a promise was broken or two runs of one seed differ, 2 when the
  * arguments are wrong.
@@ -10,8 +11,9 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { type RunOptions, runScenario, type Scenario, scenarios } from './scenario.ts'
+import { shrink } from './shrink.ts'
 import { RunFailure, type RunReport, type Sim } from './sim.ts'
-import { runScenario, type Scenario, scenarios } from './scenario.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LOG_LINES_SHOWN = 40
@@ -24,6 +26,9 @@ interface Arguments {
   /** Prints `hash <scenario> <seed> <hash>` for each run and nothing else. */
   readonly hashesOnly: boolean
   readonly prepare: (sim: Sim) => void
+  readonly knobs: ReadonlyMap<string, string>
+  /** How many runs may be spent on making a failure smaller. */
+  readonly shrinkRuns: number
   /** To be handed to another process so that it does the same. */
   readonly selection: readonly string[]
 }
@@ -53,6 +58,8 @@ async function readArguments(): Promise<Arguments | string> {
       trace: { type: 'string' },
       log: { type: 'boolean', default: false },
       folder: { type: 'string', default: 'test/sim' },
+      with: { type: 'string', multiple: true, default: [] },
+      shrink: { type: 'string', default: '0' },
     },
   })
   await loadScenarios(path.resolve(ROOT, values.folder))
@@ -71,13 +78,16 @@ async function readArguments(): Promise<Arguments | string> {
     const value = values[name as keyof typeof values]
     return value === undefined ? [] : [`--${name}`, String(value)]
   })
+  const knobs = new Map(values.with.map((text) => text.split('=', 2) as [string, string]))
   const trace = values.trace === undefined ? null : fs.createWriteStream(values.trace)
   return {
     chosen,
     seedsOf,
     twice: values.twice,
     hashesOnly: values.hashes,
-    selection,
+    selection: [...selection, ...values.with.flatMap((text) => ['--with', text])],
+    knobs,
+    shrinkRuns: Number(values.shrink),
     prepare(sim) {
       if (trace) sim.scheduler.onStep = (line) => trace.write(`${line}\n`)
       if (values.log) sim.logs.onLine = (line) => fs.writeSync(2, `${line}\n`)
@@ -92,7 +102,8 @@ async function loadScenarios(folder: string): Promise<void> {
 }
 
 /** Runs the seeds of one scenario up to the first failure; returns the number of failures. */
-async function runAll(scenario: Scenario, { seedsOf, prepare, hashesOnly }: Arguments, hashes: Map<string, string>) {
+async function runAll(scenario: Scenario, parsed: Arguments, hashes: Map<string, string>): Promise<number> {
+  const { seedsOf, prepare, hashesOnly, knobs } = parsed
   const seeds = seedsOf(scenario)
   const startMs = performance.now()
   let steps = 0
@@ -100,10 +111,10 @@ async function runAll(scenario: Scenario, { seedsOf, prepare, hashesOnly }: Argu
   for (const seed of seeds) {
     let report: RunReport
     try {
-      report = await runScenario(scenario, seed, { prepare, stacks: seeds.length === 1 })
+      report = await runScenario(scenario, seed, { prepare, knobs, stacks: seeds.length === 1 })
     } catch (error) {
       if (!(error instanceof RunFailure)) throw error
-      tellFailure(scenario, seeds.length === 1 ? error : await failedAgain(scenario, error))
+      await explain(scenario, error, parsed)
       return 1
     }
     steps += report.steps
@@ -120,24 +131,48 @@ async function runAll(scenario: Scenario, { seedsOf, prepare, hashesOnly }: Argu
   return 0
 }
 
-/** The same run, for what the first one left out to be fast. */
-async function failedAgain(scenario: Scenario, first: RunFailure): Promise<RunFailure> {
-  try {
-    await runScenario(scenario, first.report.seed, { stacks: true })
-  } catch (error) {
-    if (error instanceof RunFailure && error.report.hash === first.report.hash) return error
-  }
-  return first
+/** Tells the failure, or a smaller one of its kind, with what the first run left out to be fast. */
+async function explain(scenario: Scenario, failure: RunFailure, { knobs, shrinkRuns }: Arguments): Promise<void> {
+  const { seed } = failure.report
+  const given = shrinkRuns === 0 ? knobs : await shrunk(scenario, failure, shrinkRuns)
+  const again = await failureOf(scenario, seed, { knobs: given, stacks: true })
+  tellFailure(scenario, again ?? failure, given)
 }
 
-function tellFailure({ name }: Scenario, failure: RunFailure): void {
+async function shrunk(scenario: Scenario, failure: RunFailure, runsMax: number): Promise<ReadonlyMap<string, string>> {
+  const kind = kindOf(failure)
+  const attempt = async (knobs: ReadonlyMap<string, string>) => {
+    const found = await failureOf(scenario, failure.report.seed, { knobs })
+    return found !== null && kindOf(found) === kind ? found.knobs : null
+  }
+  return shrink(failure.knobs, attempt, runsMax)
+}
+
+async function failureOf(scenario: Scenario, seed: number, options: RunOptions): Promise<RunFailure | null> {
+  try {
+    await runScenario(scenario, seed, options)
+    return null
+  } catch (error) {
+    if (error instanceof RunFailure) return error
+    throw error
+  }
+}
+
+/** What went wrong, without what another run would tell differently. */
+function kindOf({ cause }: RunFailure): string {
+  const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+  return (text.split('\n')[0] as string).replaceAll(/\d+/g, '#')
+}
+
+function tellFailure({ name }: Scenario, failure: RunFailure, knobs: ReadonlyMap<string, string>): void {
   const { report, recentSteps, logLines, cause } = failure
+  const turned = [...knobs].map(([knob, value]) => ` --with '${knob}=${value}'`).join('')
   console.log(`FAIL  ${name}`)
   console.log(`${logLines.slice(-LOG_LINES_SHOWN).join('\n')}\n`)
   console.log(`the last steps:\n${recentSteps.slice(-STEPS_SHOWN).join('\n')}\n`)
   console.log(failure.message)
   if (cause instanceof Error) console.log(cause.stack?.split('\n').slice(1).join('\n'))
-  console.log(`\nhash ${report.hash}. Again:\n  npm run sim -- --scenario '${name}' --seed ${report.seed}\n`)
+  console.log(`\nhash ${report.hash}. Again:\n  npm run sim -- --scenario '${name}' --seed ${report.seed}${turned}\n`)
 }
 
 /**

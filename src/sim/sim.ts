@@ -4,6 +4,7 @@ import { replaceGlobals } from './core/globals.ts'
 import { Scheduler } from './core/scheduler.ts'
 import { Streams } from './core/streams.ts'
 import { type DiskProfile, STEADY_DISK } from './disk/disk-faults.ts'
+import { Knobs } from './knobs.ts'
 import { LogKeeper } from './log-keeper.ts'
 import { Machine } from './machine.ts'
 import { type NetProfile, SimNet, STEADY_NET } from './net/sim-net.ts'
@@ -16,6 +17,8 @@ export interface SimOptions {
   readonly stepsMax?: number
   /** Errors say where they come from: wanted when a run has failed, and it costs a tenth of its time. */
   readonly stacks?: boolean
+  /** Narrows what a scenario would draw. */
+  readonly knobs?: ReadonlyMap<string, string>
 }
 
 const STEPS_MAX = 20_000_000
@@ -34,6 +37,7 @@ export class Sim {
   readonly net: SimNet
   readonly logs = new LogKeeper()
   readonly machines: Machine[] = []
+  readonly knobs: Knobs
   readonly #diskProfile: DiskProfile
   /** The scenario itself: it lives as long as the run. */
   readonly #actor: Actor = { id: 1, name: 'scenario', alive: true, pausedUntilMs: 0 }
@@ -41,6 +45,7 @@ export class Sim {
 
   constructor(options: SimOptions) {
     this.seed = options.seed
+    this.knobs = new Knobs(options.knobs)
     const streams = new Streams(options.seed)
     this.streams = streams
     this.scheduler = new Scheduler({
@@ -73,6 +78,11 @@ export class Sim {
     })
     this.machines.push(machine)
     return machine
+  }
+
+  /** A line among those of the nodes. */
+  log(line: string): void {
+    this.logs.add(`${this.nowMs.toFixed(3)} scenario ${line}`)
   }
 
   /** Lets the world go on for `ms` of virtual time. */
@@ -127,6 +137,7 @@ export interface RunReport {
 export class RunFailure extends Error {
   override name = 'RunFailure'
   readonly report: RunReport
+  readonly knobs: Knobs
   readonly recentSteps: readonly string[]
   readonly logLines: readonly string[]
 
@@ -134,6 +145,7 @@ export class RunFailure extends Error {
     const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
     super(`seed ${sim.seed}, step ${sim.scheduler.step}, ${sim.nowMs.toFixed(3)} ms: ${text}`, { cause })
     this.report = reportOf(sim)
+    this.knobs = sim.knobs
     this.recentSteps = sim.scheduler.recentSteps
     this.logLines = sim.logs.lines
   }

@@ -2,7 +2,9 @@
  * One node whose disk changes bits of what it holds. There is no other copy to repair from, so the node may refuse to
  * serve the damaged partition; it may not serve, or build upon, anything that was not written.
  */
-import { DATA_FOLDER, SimCluster, type SimNode } from '../../src/sim/cluster.ts'
+import { DATA_FOLDER } from '../../src/sim/cluster/node-config.ts'
+import { SimCluster } from '../../src/sim/cluster/sim-cluster.ts'
+import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { STEADY_DISK } from '../../src/sim/disk/disk-faults.ts'
 import { assertNoLies } from '../../src/sim/history/check.ts'
 import type { Machine } from '../../src/sim/machine.ts'

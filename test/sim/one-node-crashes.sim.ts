@@ -3,7 +3,8 @@
  * starts. Then it is left alone: everything sent must be acknowledged, read by the group and be there, and no client may
  * ever have seen anything a log does not do.
  */
-import { SimCluster, type SimNode } from '../../src/sim/cluster.ts'
+import { SimCluster } from '../../src/sim/cluster/sim-cluster.ts'
+import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { STEADY_DISK } from '../../src/sim/disk/disk-faults.ts'
 import { scenario } from '../../src/sim/scenario.ts'
 import type { Sim } from '../../src/sim/sim.ts'

@@ -66,6 +66,22 @@ async function withTwo(
   })
 }
 
+test('a link that two troubles have cut works again when both are over', async () => {
+  await withTwo({}, async ({ sim, client, server, connect, accepted }) => {
+    const ear = await connect()
+    const one = sim.net.isolate(client.host)
+    const other = sim.net.cutLink(client.host, server.host)
+    ear.connection.write([Buffer.from('late')])
+    one.heal()
+    one.heal()
+    await sim.runFor(10_000)
+    assert.equal(accepted[0]?.text, '')
+    other.heal()
+    await sim.runFor(1000)
+    assert.equal(accepted[0]?.text, 'late')
+  })
+})
+
 test('what is sent over a cut link arrives, in order, once it is healed', async () => {
   await withTwo({}, async ({ sim, client, connect, accepted }) => {
     const ear = await connect()

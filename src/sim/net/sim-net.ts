@@ -4,6 +4,7 @@ import { type Address, type Connection, type Listener, type Net, NetError } from
 import type { Actor } from '../core/actor.ts'
 import type { Events } from '../core/events.ts'
 import { heavyTailed } from '../core/streams.ts'
+import { type Cut, Cuts } from './cuts.ts'
 import { Endpoint } from './endpoint.ts'
 import { Host, type SimListener } from './host.ts'
 import type { Wire } from './wire.ts'
@@ -34,8 +35,7 @@ export class SimNet implements Wire {
   profile: NetProfile
   readonly #random: Random
   readonly #hosts: Host[] = []
-  /** `from>to` of the directions that let nothing through. */
-  readonly #cut = new Set<string>()
+  readonly #cuts = new Cuts()
   #endpoints = 0
   /** Handshakes are the kernels' business: they go on while processes are stopped. */
   readonly #kernel: Actor = { id: 0, name: 'kernel', alive: true, pausedUntilMs: 0 }
@@ -64,7 +64,7 @@ export class SimNet implements Wire {
   }
 
   isOpen(from: Host, to: Host): boolean {
-    return from === to || (from.isUp && to.isUp && !this.#cut.has(linkName(from, to)))
+    return from === to || (from.isUp && to.isUp && !this.#cuts.isCut(from, to))
   }
 
   delayMs(from: Host, to: Host): number {
@@ -82,31 +82,53 @@ export class SimNet implements Wire {
   }
 
   /** Nothing gets from one host to the other any more, in this direction only. */
-  cutLink(from: Host, to: Host): void {
-    this.#cut.add(linkName(from, to))
+  cutLink(from: Host, to: Host): Cut {
+    return this.cutLinks([[from, to]])
+  }
+
+  /** Nothing gets from the first to the second host of each pair any more. */
+  cutLinks(directions: readonly (readonly [Host, Host])[]): Cut {
+    return this.#cuts.add(directions, (open) => {
+      const hosts = new Set(open.flat())
+      for (const host of hosts) this.#goOn(host, (other) => hosts.has(other))
+    })
+  }
+
+  /** Nothing gets between the two, in either direction. */
+  cutBetween(one: Host, other: Host): Cut {
+    return this.cutLinks([
+      [one, other],
+      [other, one],
+    ])
   }
 
   /** Nothing gets to or from the host. */
-  isolate(host: Host): void {
-    for (const other of this.#hosts) {
-      if (other === host) continue
-      this.cutLink(host, other)
-      this.cutLink(other, host)
-    }
+  isolate(host: Host): Cut {
+    const others = this.#hosts.filter((other) => other !== host)
+    return this.cutLinks(
+      others.flatMap((other): [Host, Host][] => [
+        [host, other],
+        [other, host],
+      ]),
+    )
   }
 
   /** All links work again, and what waited goes on. */
   heal(): void {
-    this.#cut.clear()
-    for (const host of this.#hosts) {
-      for (const endpoint of host.endpoints) {
-        // The other side may have left its host already, with bytes still under way.
-        for (const pipe of [endpoint.outgoing, endpoint.peer.outgoing]) {
-          pipe.confirmIfOpen()
-          pipe.scheduleDelivery(this.#random.float() * HEALED_WITHIN_MS)
-        }
-        endpoint.peerIsBack()
+    this.#cuts.clear()
+    for (const host of this.#hosts) this.#goOn(host, () => true)
+  }
+
+  /** What waited for a way between the host and some others. */
+  #goOn(host: Host, isOther: (other: Host) => boolean): void {
+    for (const endpoint of host.endpoints) {
+      if (!isOther(endpoint.peer.host)) continue
+      // The other side may have left its host already, with bytes still under way.
+      for (const pipe of [endpoint.outgoing, endpoint.peer.outgoing]) {
+        pipe.confirmIfOpen()
+        pipe.scheduleDelivery(this.#random.float() * HEALED_WITHIN_MS)
       }
+      endpoint.peerIsBack()
     }
   }
 
@@ -255,8 +277,4 @@ class Attempt {
     this.#cleanUp()
     answer()
   }
-}
-
-function linkName(from: Host, to: Host): string {
-  return `${from.id}>${to.id}`
 }

@@ -2,7 +2,7 @@ import { lookUpEnd, lookUpTime, readOn, readWhole } from '../../../src/sim/clien
 import { GroupMember } from '../../../src/sim/clients/group-member.ts'
 import { IdempotentProducer } from '../../../src/sim/clients/idempotent-producer.ts'
 import { PlainProducer } from '../../../src/sim/clients/plain-producer.ts'
-import type { SimCluster } from '../../../src/sim/cluster.ts'
+import type { SimCluster } from '../../../src/sim/cluster/sim-cluster.ts'
 import { assertHistory } from '../../../src/sim/history/check.ts'
 import type { History } from '../../../src/sim/history/history.ts'
 import { nothingUnseen } from '../../../src/sim/history/offsets.ts'

@@ -1,0 +1,114 @@
+import { assert } from '../../base/assert.ts'
+import { Node, StartStoppedError } from '../../server/node.ts'
+import type { Loss } from '../disk/power-loss.ts'
+import type { Machine, Process } from '../machine.ts'
+import type { Sim } from '../sim.ts'
+import { simNodeConfig } from './node-config.ts'
+
+/** After a clean stop. */
+const CLOSED_WITHIN_MS = 10_000
+
+export interface SimNodeOptions {
+  readonly nodeId: number
+  /** Keys of `server.properties`. */
+  readonly settings: Readonly<Record<string, string>>
+  /** The node gave up: its start failed, or it found that it cannot go on. Its process has ended. */
+  readonly onGivenUp: (node: SimNode, error: unknown) => void
+}
+
+/** One node on a machine of its own, through all its incarnations. */
+export class SimNode {
+  readonly nodeId: number
+  readonly machine: Machine
+  readonly #sim: Sim
+  readonly #options: SimNodeOptions
+  #process: Process | null = null
+  #node: Node | null = null
+  /** Serves clients now. */
+  isServing = false
+
+  constructor(sim: Sim, options: SimNodeOptions) {
+    this.#sim = sim
+    this.#options = options
+    this.nodeId = options.nodeId
+    this.machine = sim.addMachine(`node-${options.nodeId}`)
+  }
+
+  get node(): Node | null {
+    return this.#node
+  }
+
+  get process(): Process | null {
+    return this.#process
+  }
+
+  get isRunning(): boolean {
+    return this.#process !== null
+  }
+
+  /** Starts an incarnation. A start that fails, or a bug that shows itself, fails the run. */
+  start(): void {
+    assert(this.#process === null, `${this.machine.name} is running`)
+    const process = this.machine.boot()
+    const config = simNodeConfig(this.nodeId, this.#options.settings)
+    const node = new Node(process.env, config, {
+      version: 'simulated',
+      hostName: this.machine.host.ip,
+      onBug: (error) => this.#gaveUp(process, error),
+    })
+    this.#process = process
+    this.#node = node
+    node.start().then(
+      () => {
+        this.isServing = true
+      },
+      (error) => {
+        if (!(error instanceof StartStoppedError)) this.#gaveUp(process, error)
+      },
+    )
+  }
+
+  /** The process ends in an event of its own: what called us may still be running in it. */
+  #gaveUp(process: Process, error: unknown): void {
+    this.#sim.after(0, () => {
+      if (this.#process !== process) return
+      this.kill()
+      this.#options.onGivenUp(this, error)
+    })
+  }
+
+  /** As `kill -9`. */
+  kill(): void {
+    const process = this.#ended()
+    if (process) this.machine.kill(process)
+  }
+
+  losePower(loss: Loss): void {
+    this.#ended()
+    this.machine.losePower(loss)
+  }
+
+  /** As SIGTERM, also while it starts: the process ends when the node has stopped. */
+  async stop(): Promise<void> {
+    const [node, process] = [this.#node, this.#process]
+    assert(node !== null && process !== null, `${this.machine.name} is not running`)
+    this.isServing = false
+    await node.stop()
+    if (this.#process !== process) return
+    // A read that nobody waits for any more may still be under way.
+    const { disk } = process
+    await this.#sim.until(() => disk.openFiles === 0, {
+      withinMs: CLOSED_WITHIN_MS,
+      what: () => `all files are closed (${disk.openPaths.join(', ')})`,
+    })
+    this.kill()
+  }
+
+  #ended(): Process | null {
+    const process = this.#process
+    this.#process = null
+    this.#node = null
+    this.isServing = false
+    return process
+  }
+}
