@@ -6,9 +6,13 @@ export class FollowerProgress {
   readonly id: number
   /** Of the incarnation that fetched last; -1 before the first fetch. */
   brokerEpoch = -1
+  /** Where its log begins; -1 before the first fetch. */
+  startOffset = -1
   /** One past what it holds; -1 before the first fetch. */
   endOffset = -1
-  /** One past what it has fsynced; null when it does not say. */
+  /** One past what is in its file; null: all that it holds. */
+  writtenOffset: number | null = null
+  /** One past what it has fsynced; null: all that it holds, as far as it says. */
   durableOffset: number | null = -1
   /** The last moment at which it had all that the leader had. */
   caughtUpMs: number
@@ -31,5 +35,9 @@ export class FollowerProgress {
     else if (counted >= this.#leaderEndAtFetch) this.caughtUpMs = Math.max(this.caughtUpMs, this.#fetchedMs)
     this.#fetchedMs = nowMs
     this.#leaderEndAtFetch = leaderEndOffset
+  }
+
+  wasLevel(nowMs: number): void {
+    this.caughtUpMs = Math.max(this.caughtUpMs, nowMs)
   }
 }

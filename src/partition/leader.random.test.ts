@@ -9,7 +9,7 @@ const eligible: EligibleBroker[] = REPLICAS.map((id) => ({ id, brokerEpoch: id }
 
 /** What happens to one partition, as numbers to be read in the light of what has happened before. */
 const event = fc.record({
-  kind: fc.constantFrom('append', 'write', 'sync', 'fetch', 'fetch', 'fetch', 'tick', 'commit', 'drop', 'retry'),
+  kind: fc.constantFrom('append', 'write', 'sync', 'fetch', 'fetch', 'fetch', 'tick', 'commit', 'drop'),
   replica: fc.constantFrom(2, 3),
   by: fc.nat(5),
   lag: fc.nat(8),
@@ -84,7 +84,8 @@ class World {
     if (kind === 'write') this.written = Math.min(this.end, this.written + by)
     if (kind === 'sync') this.durable = this.written
     if (kind === 'append' || kind === 'write' || kind === 'sync') {
-      this.step({ type: 'progressed', endOffset: this.end, writtenOffset: this.written, durableOffset: this.durable })
+      const positions = { endOffset: this.end, writtenOffset: this.written, durableOffset: this.durable }
+      this.step({ type: 'progressed', ...positions, nowMs: this.nowMs })
     }
     if (kind === 'fetch') this.fetch(replica, lag)
     if (kind === 'tick') this.step({ type: 'tick', nowMs: this.nowMs })
@@ -93,13 +94,13 @@ class World {
       this.isr = this.proposal
       this.proposal = null
       this.partitionEpoch += 1
-      this.step({ type: 'isr-committed', isr: this.isr, partitionEpoch: this.partitionEpoch })
+      const registration = { replicas: REPLICAS, isr: this.isr, partitionEpoch: this.partitionEpoch }
+      this.step({ type: 'registered', registration, eligible })
     }
     if (kind === 'drop') {
       this.proposal = null
-      this.step({ type: 'isr-refused', reaction: 'drop' })
+      this.step({ type: 'isr-refused', nowMs: this.nowMs })
     }
-    if (kind === 'retry') this.step({ type: 'isr-refused', reaction: 'retry' })
   }
 
   fetch(replica: number, lag: number): void {
@@ -107,7 +108,7 @@ class World {
     const synced = Math.max(this.synced.get(replica) as number, held - lag)
     this.held.set(replica, held)
     this.synced.set(replica, synced)
-    const positions = { endOffset: held, durableOffset: synced }
+    const positions = { startOffset: 0, endOffset: held, writtenOffset: null, durableOffset: synced }
     this.step({ type: 'fetched', replica, brokerEpoch: replica, ...positions, nowMs: this.nowMs })
   }
 

@@ -16,6 +16,7 @@ scenarios(import.meta.url, () => {
 })
 
 function lead(command: Command): PartitionLeader {
+  nowMs = 0
   const replicas = command.numbers('replicas')
   const end = command.number('end', 0)
   return new PartitionLeader({
@@ -34,6 +35,9 @@ function lead(command: Command): PartitionLeader {
   })
 }
 
+/** Where a command does not say, no time has passed. */
+let nowMs = 0
+
 /** Broker 3 is in incarnation 30. */
 function eligible(ids: readonly number[]): EligibleBroker[] {
   return ids.map((id) => ({ id, brokerEpoch: id * 10 }))
@@ -44,7 +48,14 @@ function inputOf(command: Command): Input {
     case 'progress': {
       const endOffset = command.number('end')
       const writtenOffset = command.number('written', endOffset)
-      return { type: 'progressed', endOffset, writtenOffset, durableOffset: command.number('durable', writtenOffset) }
+      const durableOffset = command.number('durable', writtenOffset)
+      return {
+        type: 'progressed',
+        endOffset,
+        writtenOffset,
+        durableOffset,
+        nowMs: (nowMs = command.number('now', nowMs)),
+      }
     }
     case 'fetch': {
       const replica = command.number('from')
@@ -52,18 +63,18 @@ function inputOf(command: Command): Input {
       return {
         type: 'fetched',
         replica,
+        startOffset: 0,
         endOffset,
         brokerEpoch: command.number('epoch', replica * 10),
+        writtenOffset: command.has('written') ? command.number('written') : null,
         durableOffset: command.text('durable', '') === 'unknown' ? null : command.number('durable', endOffset),
-        nowMs: command.number('now', 0),
+        nowMs: (nowMs = command.number('now', nowMs)),
       }
     }
     case 'tick':
-      return { type: 'tick', nowMs: command.number('now') }
-    case 'commit':
-      return { type: 'isr-committed', isr: command.numbers('isr'), partitionEpoch: command.number('epoch') }
+      return { type: 'tick', nowMs: (nowMs = command.number('now')) }
     case 'refuse':
-      return { type: 'isr-refused', reaction: command.words[0] as 'drop' | 'wait' | 'retry' }
+      return { type: 'isr-refused', nowMs }
     case 'image': {
       const replicas = command.numbers('replicas', [1, 2, 3])
       const [isr, addingReplicas] = [command.numbers('isr'), command.numbers('adding', [])]

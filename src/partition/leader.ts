@@ -4,6 +4,8 @@ import { FollowerProgress } from './follower-progress.ts'
 import type { Durability, Effect, EligibleBroker, Input, LeaderOptions, Registration } from './types.ts'
 
 const NOTHING: readonly Effect[] = []
+/** How long a member that was refused is not proposed again. */
+const EXPAND_AGAIN_MS = 1000
 
 /**
  * One partition's leader in one leader epoch: the ISR, what each follower holds, and the high watermark. It lives from
@@ -11,7 +13,8 @@ const NOTHING: readonly Effect[] = []
  *
  * Invariants: the high watermark never falls, and never exceeds what any member of the ISR, committed or proposed, is known
  * to have by the topic's durability mode (I2); it stands still while the ISR is smaller than min.insync. At most one proposal
- * is in flight.
+ * is in flight, and it takes effect when the image shows it: then everything that was decided before it, such as a larger
+ * min.insync, is known too.
  */
 export class PartitionLeader {
   readonly nodeId: number
@@ -23,8 +26,9 @@ export class PartitionLeader {
   /** Short lists, searched from end to end: a node may hold very many leaders. */
   #isr: readonly number[]
   #proposal: readonly number[] | null = null
-  /** The controller gave no decision: the proposal is made again at the next tick. */
-  #proposeAgain = false
+  #proposedMs = 0
+  /** The controller has just refused a member that we took for eligible: until the image tells more, it need not be asked again. */
+  #expandAgainMs = Number.NEGATIVE_INFINITY
   #eligible: readonly EligibleBroker[]
   #followers: readonly FollowerProgress[] = []
   #durability: Durability
@@ -83,6 +87,15 @@ export class PartitionLeader {
     return this.#isr.length < this.#registration.replicas.length
   }
 
+  /** What is known of the others. */
+  get followers(): readonly FollowerProgress[] {
+    return this.#followers
+  }
+
+  get endOffset(): number {
+    return this.#endOffset
+  }
+
   /** Whether the high watermark has passed the election: only then is it at least every one told before (invariant H12). */
   get endIsKnown(): boolean {
     return this.#highWatermark >= this.epochStartOffset
@@ -91,18 +104,13 @@ export class PartitionLeader {
   step(input: Input): readonly Effect[] {
     switch (input.type) {
       case 'progressed':
-        this.#endOffset = input.endOffset
-        this.#writtenOffset = input.writtenOffset
-        this.#durableOffset = input.durableOffset
-        return this.#raiseHighWatermark()
+        return this.#onProgressed(input)
       case 'fetched':
         return this.#onFetched(input)
       case 'tick':
         return this.#onTick(input.nowMs)
-      case 'isr-committed':
-        return this.#onIsrCommitted(input)
       case 'isr-refused':
-        return this.#onIsrRefused(input.reaction)
+        return this.#onIsrRefused(input.nowMs)
       case 'registered':
         return this.#onRegistered(input)
       case 'configured':
@@ -115,13 +123,26 @@ export class PartitionLeader {
   /** `end=5 hw=2 isr=(1,2,3)`, then what is not at rest. */
   dump(): string {
     const parts = [`end=${this.#endOffset} hw=${this.#highWatermark} isr=(${this.#isr.join(',')})`]
-    if (this.#proposal !== null)
-      parts.push(`proposed=(${this.#proposal.join(',')})${this.#proposeAgain ? ' again' : ''}`)
+    if (this.#proposal !== null) parts.push(`proposed=(${this.#proposal.join(',')})`)
     if (this.isUnderMinInsync) parts.push('under-min-insync')
     for (const { id, endOffset, durableOffset } of this.#followers) {
       if (endOffset >= 0) parts.push(`${id}:${endOffset}${durableOffset === null ? '' : `/${durableOffset}`}`)
     }
     return parts.join(' ')
+  }
+
+  #onProgressed(input: Extract<Input, { type: 'progressed' }>): readonly Effect[] {
+    this.#nowMs = input.nowMs
+    if (input.endOffset > this.#endOffset) {
+      // Who has had everything until now is behind from now on, however long ago it asked last.
+      for (const follower of this.#followers) {
+        if (this.#counted(follower) >= this.#endOffset) follower.wasLevel(input.nowMs)
+      }
+    }
+    this.#endOffset = input.endOffset
+    this.#writtenOffset = input.writtenOffset
+    this.#durableOffset = input.durableOffset
+    return this.#raiseHighWatermark()
   }
 
   #onFetched(input: Extract<Input, { type: 'fetched' }>): readonly Effect[] {
@@ -130,7 +151,9 @@ export class PartitionLeader {
     // A fetch of an incarnation that the controller does not know (any more) proves nothing about the one it does (KIP-903).
     if (follower === undefined || input.brokerEpoch < follower.brokerEpoch) return NOTHING
     follower.brokerEpoch = input.brokerEpoch
+    follower.startOffset = input.startOffset
     follower.endOffset = input.endOffset
+    follower.writtenOffset = input.writtenOffset
     follower.durableOffset = input.durableOffset
     follower.fetched({ counted: this.#counted(follower), leaderEndOffset: this.#endOffset, nowMs: input.nowMs })
     const proposed = this.#maybeExpand(follower)
@@ -141,47 +164,38 @@ export class PartitionLeader {
   #onTick(nowMs: number): readonly Effect[] {
     this.#nowMs = nowMs
     if (this.#proposal !== null) {
-      if (!this.#proposeAgain) return NOTHING
-      this.#proposeAgain = false
-      return [this.#proposalEffect(this.#proposal)]
+      // Neither an answer nor an image: one of them was lost, or the controller is. To ask twice is safe (KIP-497).
+      const isOverdue = nowMs - this.#proposedMs >= this.#lagTimeMaxMs
+      return isOverdue ? this.#propose(this.#proposal) : NOTHING
     }
     const stay = this.#isr.filter((id) => id === this.nodeId || this.#isCaughtUp(id))
-    const shrink = stay.length < this.#isr.length ? this.#propose(stay) : NOTHING
+    const change = stay.length < this.#isr.length ? this.#propose(stay) : this.#maybeExpand()
     // Time alone may have freed the high watermark of a replica that was about to join.
     const raised = this.#raiseHighWatermark()
-    return raised.length === 0 ? shrink : [...shrink, ...raised]
+    return raised.length === 0 ? change : [...change, ...raised]
   }
 
-  #onIsrCommitted({ isr, partitionEpoch }: Extract<Input, { type: 'isr-committed' }>): readonly Effect[] {
-    if (partitionEpoch <= this.#registration.partitionEpoch) return NOTHING // the image was faster
-    this.#adopt({ ...this.#registration, isr, partitionEpoch })
-    return this.#raiseHighWatermark()
-  }
-
-  #onIsrRefused(reaction: 'drop' | 'wait' | 'retry'): readonly Effect[] {
+  #onIsrRefused(nowMs: number): readonly Effect[] {
     if (this.#proposal === null) return NOTHING
-    if (reaction === 'retry') this.#proposeAgain = true
-    // Dropping is safe only when the controller has said no: until then a proposed member may be electable.
-    if (reaction === 'drop') this.#clearProposal()
+    this.#proposal = null
+    this.#expandAgainMs = nowMs + EXPAND_AGAIN_MS
     return this.#raiseHighWatermark()
   }
 
   #onRegistered({ registration, eligible }: Extract<Input, { type: 'registered' }>): readonly Effect[] {
     this.#eligible = eligible
+    this.#expandAgainMs = Number.NEGATIVE_INFINITY
     if (registration.partitionEpoch > this.#registration.partitionEpoch) this.#adopt(registration)
-    return this.#raiseHighWatermark()
+    const proposed = this.#maybeExpand()
+    const raised = this.#raiseHighWatermark()
+    return proposed.length === 0 ? raised : [...proposed, ...raised]
   }
 
   #adopt(registration: Registration): void {
     this.#registration = registration
     this.#isr = registration.isr
-    this.#clearProposal()
-    this.#trackReplicas()
-  }
-
-  #clearProposal(): void {
     this.#proposal = null
-    this.#proposeAgain = false
+    this.#trackReplicas()
   }
 
   #trackReplicas(): void {
@@ -200,23 +214,32 @@ export class PartitionLeader {
     return this.#eligible.find((broker) => broker.id === id)?.brokerEpoch
   }
 
-  #maybeExpand(follower: FollowerProgress): readonly Effect[] {
-    const { id } = follower
-    if (this.#proposal !== null || this.#isr.includes(id) || !this.#isEligible(follower)) return NOTHING
+  /**
+   * Who has all that is committed joins: the one that has just asked, and those that have been level all the time and were
+   * kept out by something else.
+   */
+  #maybeExpand(asking: FollowerProgress | null = null): readonly Effect[] {
+    if (this.#proposal !== null || this.#nowMs < this.#expandAgainMs) return NOTHING
+    const joining = this.#followers.filter(
+      (follower) =>
+        !this.#isr.includes(follower.id) &&
+        this.#mayJoin(follower) &&
+        (follower === asking || this.#isCaughtUp(follower.id)),
+    )
+    return joining.length === 0 ? NOTHING : this.#propose([...this.#isr, ...joining.map(({ id }) => id)])
+  }
+
+  #mayJoin(follower: FollowerProgress): boolean {
     // Behind either of these it could become leader without a record that was acknowledged.
-    if (this.#counted(follower) < Math.max(this.#highWatermark, this.epochStartOffset)) return NOTHING
-    return this.#propose([...this.#isr, id])
+    const least = Math.max(this.#highWatermark, this.epochStartOffset)
+    return this.#isEligible(follower) && this.#counted(follower) >= least
   }
 
   #propose(isr: readonly number[]): readonly Effect[] {
     this.#proposal = isr
-    this.#proposeAgain = false
-    return [this.#proposalEffect(isr)]
-  }
-
-  #proposalEffect(ids: readonly number[]): Effect {
-    const isr = ids.map((id) => ({ id, brokerEpoch: this.#epochOf(id) ?? -1 }))
-    return { type: 'propose-isr', isr, partitionEpoch: this.#registration.partitionEpoch }
+    this.#proposedMs = this.#nowMs
+    const members = isr.map((id) => ({ id, brokerEpoch: this.#epochOf(id) ?? -1 }))
+    return [{ type: 'propose-isr', isr: members, partitionEpoch: this.#registration.partitionEpoch }]
   }
 
   #isEligible({ id, brokerEpoch }: FollowerProgress): boolean {
@@ -230,8 +253,9 @@ export class PartitionLeader {
     return this.#counted(follower) >= this.#endOffset || this.#nowMs - follower.caughtUpMs <= this.#lagTimeMaxMs
   }
 
-  #counted({ endOffset, durableOffset }: FollowerProgress): number {
-    return this.#durability === 'fsync' && durableOffset !== null ? Math.min(durableOffset, endOffset) : endOffset
+  #counted({ endOffset, writtenOffset, durableOffset }: FollowerProgress): number {
+    const counted = this.#durability === 'fsync' ? durableOffset : writtenOffset
+    return counted === null ? endOffset : Math.min(counted, endOffset)
   }
 
   #countedLocally(): number {

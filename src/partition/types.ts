@@ -43,27 +43,25 @@ export type Input =
       readonly endOffset: number
       readonly writtenOffset: number
       readonly durableOffset: number
+      readonly nowMs: number
     }
   /**
-   * A follower asked for `endOffset`, so it holds all before it. `durableOffset` is null when it does not say what it has
-   * fsynced (an Apache Kafka peer): what it holds then counts in both modes.
+   * A follower asked for `endOffset`, so it holds all before it. `durableOffset` and `writtenOffset` are null when it does
+   * not say how far it has fsynced, or written: all that it holds (as of an Apache Kafka peer).
    */
   | {
       readonly type: 'fetched'
       readonly replica: number
       readonly brokerEpoch: number
+      readonly startOffset: number
       readonly endOffset: number
+      readonly writtenOffset: number | null
       readonly durableOffset: number | null
       readonly nowMs: number
     }
   | { readonly type: 'tick'; readonly nowMs: number }
-  /** The controller took a proposal. */
-  | { readonly type: 'isr-committed'; readonly isr: readonly number[]; readonly partitionEpoch: number }
-  /**
-   * It did not. `drop`: what was committed last stands. `wait`: our knowledge is old, the image will tell. `retry`: it
-   * did not decide, ask again.
-   */
-  | { readonly type: 'isr-refused'; readonly reaction: 'drop' | 'wait' | 'retry' }
+  /** The controller said no: what was committed last stands. (A yes shows in the image, and whatever leaves it open changes nothing.) */
+  | { readonly type: 'isr-refused'; readonly nowMs: number }
   /** A newer image, in the same leader epoch. */
   | { readonly type: 'registered'; readonly registration: Registration; readonly eligible: readonly EligibleBroker[] }
   | { readonly type: 'configured'; readonly durability: Durability; readonly minInsyncReplicas: number | null }

@@ -90,6 +90,7 @@ export function fetchRequest(fields: {
     replicaDirectoryId: self.directoryId,
     highWatermark,
     durableOffset: -1,
+    writtenOffset: -1,
   }
   return {
     clusterId,

@@ -117,7 +117,7 @@ export function readErrorCode(error: unknown): number {
 }
 
 /** The client's last batch is not on this leader's history: it must cut back to where they part (KIP-595). */
-function divergence(partition: Partition, target: FetchTarget): { epoch: number; endOffset: number } | null {
+export function divergence(partition: Partition, target: FetchTarget): { epoch: number; endOffset: number } | null {
   const { log } = partition
   if (target.lastFetchedEpoch < 0 || log === null) return null
   const { leaderEpoch, endOffset } = log.epochs.endOffsetFor(target.lastFetchedEpoch, log.endOffset)

@@ -296,8 +296,8 @@ test('sessions that are wrong, unknown, or closed', () =>
     assert.equal(node.replicas.metrics.fetchSessions, 0)
   }))
 
-test('a follower finds no leader here that knows it', () =>
+test('a broker that is no replica of the partition, as far as this node has heard, is told to come again', () =>
   withNode(async (node) => {
     const answer = await node.replicas.fetch({ ...fetchRequest([['a', {}]]), replicaId: 2 }, node.context(12))
-    assert.equal(answer.responses[0]?.partitions[0]?.errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert.equal(answer.responses[0]?.partitions[0]?.errorCode, ErrorCode.UNKNOWN_LEADER_EPOCH)
   }))

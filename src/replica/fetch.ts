@@ -1,11 +1,10 @@
 import { letGoBlocks } from '../base/blocks.ts'
 import type { Clock } from '../env/clock.ts'
 import type { Fetch, FetchRequest } from '../protocol/apis/fetch.ts'
-import { ErrorCode } from '../protocol/errors.ts'
 import type { ResponseInput } from '../protocol/schema.ts'
 import type { AnswerBudget, RoomWaiter } from './answer-budget.ts'
 import type { Deadlines, Expiring } from './deadlines.ts'
-import { failedRead, findPartition, type PartitionRead, type ReadRequest, readPartition } from './fetch-read.ts'
+import { findPartition, type PartitionRead, type ReadRequest, readPartition } from './fetch-read.ts'
 import type { FetchTarget } from './fetch-session.ts'
 import type { FetchPlan, FetchSessions } from './fetch-sessions.ts'
 import type { HostedPartitions } from './hosted.ts'
@@ -38,10 +37,7 @@ export interface FetchParts {
   readonly maxBytes: number
 }
 
-/**
- * Fetch, versions 4 to 18, from consumers: sessions, budgets, long polls. Left out: fetches of followers (refused as if
- * they were no replicas), preferred read replicas, the tiered store.
- */
+/** Fetch, versions 4 to 18, from consumers: sessions, budgets, long polls. Left out: the tiered store. */
 export class FetchService {
   readonly #parts: FetchParts
 
@@ -74,7 +70,6 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
   readonly #parts: FetchParts
   readonly #plan: Extract<FetchPlan, { kind: 'fetch' }>
   readonly #context: RequestContext
-  readonly #fromFollower: boolean
   readonly #request: ReadRequest
   readonly #maxBytes: number
   readonly #minBytes: number
@@ -98,7 +93,6 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     this.#parts = parts
     this.#plan = plan
     this.#context = context
-    this.#fromFollower = (context.version >= 15 ? request.replicaState.replicaId : request.replicaId) >= 0
     this.#request = { context, readCommitted: request.isolationLevel === 1, bytesLeft: 0, isFirst: true }
     this.#maxBytes = Math.min(request.maxBytes, parts.maxBytes)
     this.#minBytes = Math.min(request.minBytes, this.#maxBytes)
@@ -240,10 +234,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     const request = this.#budget(reading)
     const partition = findPartition(this.#parts.hosted, target, request)
     if (!(partition instanceof Partition)) return partition
-    const { topic } = partition.topicPartition
-    return this.#fromFollower
-      ? failedRead(topic, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-      : readPartition(partition, target, request)
+    return readPartition(partition, target, request)
   }
 
   /** The budget left after what this attempt has read so far. */
@@ -263,7 +254,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
       const read = reading.reads[index] as PartitionRead
       const changed = session === null || session.tell(target, read)
       if (incremental && !changed) continue
-      const partition = this.#partitionAnswer(target, read, hints)
+      const partition = partitionAnswer(target, read, { hints, version: this.#context.version })
       const last = responses.at(-1)
       if (last !== undefined && last.topic === target.topic && last.topicId === target.topicId)
         last.partitions.push(partition)
@@ -277,27 +268,32 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     const nodeEndpoints = this.#context.version >= ENDPOINTS_VERSION ? hints.nodeEndpoints() : []
     return { errorCode: 0, sessionId: session?.id ?? 0, responses, nodeEndpoints }
   }
+}
 
-  #partitionAnswer(target: FetchTarget, read: PartitionRead, hints: LeaderHints): PartitionAnswer {
-    const { errorCode, highWatermark, lastStableOffset, logStartOffset, abortedTransactions, records } = read
-    const partitionIndex = target.partition
-    const answer = {
-      partitionIndex,
-      errorCode,
-      highWatermark,
-      lastStableOffset,
-      logStartOffset,
-      abortedTransactions,
-      records,
-    }
-    if (errorCode === 0 && read.divergingEpoch === null) return answer
-    if (this.#context.version < 12) return answer
-    const currentLeader = hints.currentLeader(errorCode, read.topic, partitionIndex)
-    return {
-      ...answer,
-      ...(currentLeader === undefined ? {} : { currentLeader }),
-      ...(read.divergingEpoch === null ? {} : { divergingEpoch: read.divergingEpoch }),
-    }
+/** How one partition is answered, to consumers and followers alike. */
+export function partitionAnswer(
+  target: FetchTarget,
+  read: PartitionRead,
+  { hints, version }: { hints: LeaderHints; version: number },
+): PartitionAnswer {
+  const { errorCode, highWatermark, lastStableOffset, logStartOffset, abortedTransactions, records } = read
+  const partitionIndex = target.partition
+  const answer = {
+    partitionIndex,
+    errorCode,
+    highWatermark,
+    lastStableOffset,
+    logStartOffset,
+    abortedTransactions,
+    records,
+  }
+  if (errorCode === 0 && read.divergingEpoch === null) return answer
+  if (version < 12) return answer
+  const currentLeader = hints.currentLeader(errorCode, read.topic, partitionIndex)
+  return {
+    ...answer,
+    ...(currentLeader === undefined ? {} : { currentLeader }),
+    ...(read.divergingEpoch === null ? {} : { divergingEpoch: read.divergingEpoch }),
   }
 }
 

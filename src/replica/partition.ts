@@ -1,7 +1,9 @@
 import { assert, unreachable } from '../base/assert.ts'
 import { partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
+import { PartitionFollower } from '../partition/follower.ts'
+import type { FollowerEffect, FollowerInput, FollowerLog } from '../partition/follower-types.ts'
 import { PartitionLeader } from '../partition/leader.ts'
-import type { Effect, EligibleBroker, Registration } from '../partition/types.ts'
+import type { Effect, EligibleBroker, Input, Registration } from '../partition/types.ts'
 import type { BatchLimits } from '../protocol/batch/validate.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { AppendRefusal } from '../storage/log-state.ts'
@@ -14,7 +16,15 @@ export interface Watcher {
   partitionChanged(): void
 }
 
+/** Whoever fetches for this node what another one leads. */
+export interface FollowerDriver {
+  /** `writtenOffset` or `durableOffset` has grown, or the log has failed. */
+  logProgressed(): void
+}
+
 export interface PartitionEvents {
+  /** Monotonic. */
+  nowMs(): number
   proposeIsr(partition: Partition, effect: Extract<Effect, { type: 'propose-isr' }>): void
   /** The log failed for good; it has been told to everyone who waited here. */
   failed(partition: Partition, error: Error): void
@@ -29,8 +39,13 @@ export interface LeadOptions {
   readonly nowMs: number
 }
 
+export interface FollowOptions {
+  readonly leaderId: number
+  readonly leaderEpoch: number
+}
+
 /**
- * One replica on this node: its log on disk and, while this node leads it, the leader machine, with everyone who waits for
+ * One replica on this node: its log on disk and the machine of its part, leader or follower, with everyone who waits for
  * either. It lives from the opening of the log to the deletion of the topic, or the end of the process. A replica whose
  * log cannot be opened, or has failed, has `log` null or a latched `failure`: it is offline and only says so.
  */
@@ -46,16 +61,25 @@ export class Partition {
   leaderId = -1
   leaderEpoch = -1
   leader: PartitionLeader | null = null
+  /** While another node leads; never with `leader`. */
+  follower: PartitionFollower | null = null
+  /** Of `follower`, once something is fetched for it. */
+  followerDriver: FollowerDriver | null = null
   settings: TopicSettings
   limits: BatchLimits
   /** The topic is gone, or this node holds no replica of it any more. */
   removed = false
-  /** From the checkpoint, then from the leader machine; never above the end of the log. */
+  /** From the checkpoint, then from the machine; never above the end of the log. */
   #highWatermark: number
   readonly #committed = new AckQueue()
   readonly #written = new AckQueue()
   /** Null while nobody watches: most partitions are idle, and there may be very many. */
   #watchers: Set<Watcher> | null = null
+  /** The same for followers, who read to the end of the log, and must hear of its start too. */
+  #replicaWatchers: Set<Watcher> | null = null
+  /** A truncation under way; it does not reject. */
+  #rearranging: Promise<void> | null = null
+  #isAdvancing = false
   readonly #events: PartitionEvents
 
   constructor(
@@ -120,7 +144,9 @@ export class Partition {
       this.#perform(this.leader.step({ type: 'registered', registration, eligible }))
       return 'goes on'
     }
+    assert(this.#rearranging === null, `${this.name} is led while it is being truncated`)
     this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    this.#endFollowing()
     log.assignLeaderEpoch(options.leaderEpoch)
     this.leader = new PartitionLeader({
       ...options,
@@ -136,9 +162,18 @@ export class Partition {
     return 'began'
   }
 
-  /** Another node leads, or none. */
+  /** Another node leads, in an epoch that is new here. */
+  follow({ leaderId, leaderEpoch }: FollowOptions): PartitionFollower | null {
+    if (this.isOffline) return null
+    this.#endFollowing()
+    this.follower = new PartitionFollower({ leaderId, leaderEpoch, highWatermark: this.#highWatermark })
+    return this.follower
+  }
+
+  /** No node leads, or the part that this one had is another's now. */
   resign(): void {
     this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    this.#endFollowing()
     this.#wake()
   }
 
@@ -146,6 +181,7 @@ export class Partition {
   remove(errorCode: number): void {
     this.removed = true
     this.#endLeadership(errorCode)
+    this.#endFollowing()
     if (this.log !== null) this.log.listener = null
     this.#wake()
   }
@@ -170,7 +206,72 @@ export class Partition {
     assert(log !== null && leader !== null, `append to ${this.name}, which is not led here`)
     const { baseOffset } = log.appendAsLeader(batch, { leaderEpoch: leader.leaderEpoch, wallMs })
     this.#progressed()
+    this.#wakeReplicas()
     return baseOffset
+  }
+
+  /** Appends what the leader sent, as it came. Throws as `PartitionLog.appendAsFollower` does. */
+  appendAsFollower(batches: Buffer): void {
+    const { log } = this
+    assert(log !== null && this.follower !== null, `${this.name} is not followed here`)
+    log.appendAsFollower(batches)
+  }
+
+  /** A follower asked for records from `endOffset` on: see `PartitionLeader`. */
+  fetched(fetch: Omit<Extract<Input, { type: 'fetched' }>, 'type'>): void {
+    if (this.leader !== null) this.#perform(this.leader.step({ type: 'fetched', ...fetch }))
+  }
+
+  /** The controller has refused what `leader` proposed. */
+  isrRefused(leader: PartitionLeader): void {
+    if (this.leader === leader) this.#perform(leader.step({ type: 'isr-refused', nowMs: this.#events.nowMs() }))
+  }
+
+  /**
+   * What the leader of `follower` sent or did. The caller sees to `append`, `truncate`, `restart` and `ask-offsets`; the
+   * rest has been done.
+   */
+  followed(follower: PartitionFollower, input: FollowerInput): FollowerEffect | null {
+    assert(this.follower === follower, `${this.name} has another follower by now`)
+    for (const effect of follower.step(input)) {
+      if (effect.type === 'raise-high-watermark') this.#raise(effect.offset)
+      else if (effect.type === 'advance-start') this.#advanceStart(effect.offset)
+      else return effect
+    }
+    return null
+  }
+
+  /** What a follower's machine goes by. Only with a log. */
+  get followerLog(): FollowerLog {
+    const { log } = this
+    assert(log !== null, `${this.name} has no log`)
+    return { startOffset: log.logStartOffset, endOffset: log.endOffset }
+  }
+
+  /**
+   * Makes the log shorter, or empties it to go on at `offset`. Resolves to whether it could; without room it is as it was.
+   * The replica's part does not change meanwhile: see `settled`.
+   */
+  rearrange(effect: Extract<FollowerEffect, { type: 'truncate' | 'restart' }>): Promise<boolean> {
+    const { log } = this
+    assert(log !== null && this.#rearranging === null, `${this.name} is truncated twice at a time`)
+    const action =
+      effect.type === 'truncate' ? log.truncateTo(effect.offset) : log.truncateFullyAndStartAt(effect.offset)
+    const done = action.then(
+      () => true,
+      () => false,
+    )
+    this.#rearranging = done.then(() => {
+      this.#rearranging = null
+      this.#highWatermark = clamp(this.#highWatermark, log)
+      this.#wake()
+    })
+    return done
+  }
+
+  /** Null when nothing is under way that a change of the replica's part has to wait for. */
+  get settled(): Promise<void> | null {
+    return this.#rearranging
   }
 
   /** `wait` hears when the high watermark has reached its offset, or why it will not; maybe at once. */
@@ -203,8 +304,19 @@ export class Partition {
     if (this.#watchers?.size === 0) this.#watchers = null
   }
 
+  watchAsReplica(watcher: Watcher): void {
+    this.#replicaWatchers ??= new Set()
+    this.#replicaWatchers.add(watcher)
+  }
+
+  unwatchAsReplica(watcher: Watcher): void {
+    this.#replicaWatchers?.delete(watcher)
+    if (this.#replicaWatchers?.size === 0) this.#replicaWatchers = null
+  }
+
   dump(): string {
-    const role = this.leader === null ? `follows ${this.leaderId}` : `leads ${this.leader.dump()}`
+    const follows = this.follower === null ? '' : ` ${this.follower.dump()}`
+    const role = this.leader === null ? `follows ${this.leaderId}${follows}` : `leads ${this.leader.dump()}`
     const state = this.isOffline ? 'offline' : (this.log as PartitionLog).dump()
     return `${this.name} epoch=${this.leaderEpoch} ${role} | ${state}`
   }
@@ -213,9 +325,11 @@ export class Partition {
     const { log, leader } = this
     if (log === null) return
     this.#written.reached(log.writtenOffset, ErrorCode.NONE)
+    this.followerDriver?.logProgressed()
     if (leader === null) return
     const { endOffset, writtenOffset, durableOffset } = log
-    this.#perform(leader.step({ type: 'progressed', endOffset, writtenOffset, durableOffset }))
+    const nowMs = this.#events.nowMs()
+    this.#perform(leader.step({ type: 'progressed', endOffset, writtenOffset, durableOffset, nowMs }))
   }
 
   #perform(effects: readonly Effect[]): void {
@@ -245,8 +359,20 @@ export class Partition {
     return this.leader?.isUnderMinInsync ? ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND : ErrorCode.NONE
   }
 
+  /** A hint: what cannot be noted down now is told again with the next answer. */
+  #advanceStart(offset: number): void {
+    const { log } = this
+    if (log === null || this.#isAdvancing) return
+    this.#isAdvancing = true
+    const done = () => {
+      this.#isAdvancing = false
+    }
+    log.advanceStartOffset(offset).then(done, done)
+  }
+
   #failed(error: Error): void {
     this.#endLeadership(ErrorCode.KAFKA_STORAGE_ERROR)
+    this.#endFollowing()
     this.#wake()
     this.#events.failed(this, error)
   }
@@ -257,9 +383,23 @@ export class Partition {
     this.#written.fail(errorCode)
   }
 
+  #endFollowing(): void {
+    const driver = this.followerDriver
+    this.follower = null
+    this.followerDriver = null
+    // It finds out that it is no more.
+    driver?.logProgressed()
+  }
+
   #wake(): void {
+    this.#wakeReplicas()
     if (this.#watchers === null) return
     for (const watcher of [...this.#watchers]) watcher.partitionChanged()
+  }
+
+  #wakeReplicas(): void {
+    if (this.#replicaWatchers === null) return
+    for (const watcher of this.#replicaWatchers) watcher.partitionChanged()
   }
 }
 

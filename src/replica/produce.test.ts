@@ -40,7 +40,8 @@ test('what acks asks for decides when the answer comes', () =>
       node.produce('orders', batchOf(['z']), { acks: -1 }).then(record('acks=-1')),
     ])
     assert.equal(seen[0], 'acks=0 written=1 durable=1')
-    assert.match(seen[1] as string, /^acks=1 written=[34] durable=1$/)
+    // Such a topic is written through: what is in the file is on the platter.
+    assert.match(seen[1] as string, /^acks=1 written=([34]) durable=\1$/)
     assert.match(seen[2] as string, /^acks=-1 written=4 durable=4$/)
   }))
 

@@ -185,15 +185,6 @@ test('a coordinator is told of a full disk and of too few replicas before it dec
     assert.equal(log?.refusal()?.reason, 'out-of-space')
   }))
 
-test('a follower that never comes is asked out of the ISR', () =>
-  withMachine(async (machine, sim) => {
-    const node = await ReplicaNode.start(machine.boot().env, { lagTimeMaxMs: 10_000 })
-    await node.createTopic('a', { more: { replicas: [1, 2], isr: [1, 2] } })
-    await node.produce('a', batchOf(['x']), { acks: 1 })
-    await sim.runFor(16_000)
-    assert.ok(node.heard.includes('propose a-0 isr=1'), node.heard.join('; '))
-  }))
-
 test('a log whose epochs are ahead of the metadata is readable, and refuses records', () =>
   withMachine(async (machine) => {
     const first = await ReplicaNode.start(machine.boot().env)

@@ -4,11 +4,12 @@ import type { Timer } from '../env/clock.ts'
 import { isOutOfSpace } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import type { ReplicatedLog } from '../env/replicated-log.ts'
+import type { Address } from '../env/net.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
 import { METADATA_TOPIC, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
-import type { Effect, EligibleBroker } from '../partition/types.ts'
+import type { EligibleBroker } from '../partition/types.ts'
 import type { DeleteRecordsRequest } from '../protocol/apis/delete-records.ts'
 import type { DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
 import type { DescribeProducersRequest } from '../protocol/apis/describe-producers.ts'
@@ -17,6 +18,7 @@ import type { ListOffsetsRequest } from '../protocol/apis/list-offsets.ts'
 import type { OffsetForLeaderEpochRequest } from '../protocol/apis/offset-for-leader-epoch.ts'
 import type { ProduceRequest } from '../protocol/apis/produce.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import type { Peers } from '../rpc/peers.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { inParallel } from '../storage/parallel.ts'
@@ -32,14 +34,20 @@ import {
   offsetForLeaderEpoch,
 } from './describe.ts'
 import { type FetchAnswer, FetchService } from './fetch.ts'
+import type { FetchLimits } from './fetch-requests.ts'
 import { FetchSessions } from './fetch-sessions.ts'
+import { Followers } from './followers.ts'
 import { HighWatermarks } from './high-watermarks.ts'
 import { HostedPartitions } from './hosted.ts'
+import { type ControllerWay, IsrProposals } from './isr-proposals.ts'
+import type { FetcherOptions } from './leader-fetcher.ts'
 import { LeaderLog } from './leader-log.ts'
 import { type ListOffsetsAnswer, listOffsets } from './list-offsets.ts'
 import { newMetrics, refreshGauges } from './metrics.ts'
 import { Partition, type PartitionEvents } from './partition.ts'
 import { type ProduceAnswer, ProduceService } from './produce.ts'
+import { followerOf, ReplicaFetchService } from './replica-fetch.ts'
+import { ReplicaSessions } from './replica-sessions.ts'
 import { type TopicSettings, topicSettings } from './topic-settings.ts'
 import type { ReplicaMetrics, RequestContext } from './types.ts'
 
@@ -51,8 +59,23 @@ export interface ReplicaEvents {
   onResign(topicPartition: TopicPartition, leaderEpoch: number): void
   /** The log of a replica could not be opened, or has failed: the controller must hear of it. */
   onOffline(topicPartition: TopicPartition, error: Error): void
-  /** The leader asks the controller to change its ISR. */
-  onProposeIsr(partition: Partition, proposal: Extract<Effect, { type: 'propose-isr' }>): void
+  /**
+   * This node's follower gives up records from offset `from` on that had been committed, as the leader does not have them:
+   * only an unclean election allows that (reliability I6).
+   */
+  onCommittedLoss?(topicPartition: TopicPartition, loss: { readonly from: number; readonly leaderEpoch: number }): void
+}
+
+/** How the replicas of several nodes reach each other and the controller. */
+export interface ClusterOptions {
+  readonly peers: Peers
+  readonly controller: ControllerWay
+  /** Where other brokers reach the broker; null when it is not known (yet). */
+  addressOf(nodeId: number): Address | null
+  /** Of this incarnation. */
+  brokerEpoch(): number
+  /** `replica.fetch.*` */
+  readonly fetchLimits?: FetchLimits
 }
 
 export interface ReplicaOptions {
@@ -61,6 +84,8 @@ export interface ReplicaOptions {
   /** The data folder. */
   readonly folder: string
   readonly events: ReplicaEvents
+  /** Left out: there are no other nodes. */
+  readonly cluster?: ClusterOptions
   /** A topic's resolved configuration under an image. */
   configOf(topic: string, image: MetadataImage): TopicConfigSource
   /** The topics that certainly were deleted, for the directories that an image does not know. Asked at most once, in `start`. */
@@ -87,6 +112,13 @@ const ANSWER_BYTES_MAX = 128 * 1024 ** 2
 const LOGS_AT_ONCE = 16
 /** Whatever the settings say, work that repeats leaves this much time between. */
 const INTERVAL_MS_MIN = 10
+/** Kafka's defaults. */
+const FETCH_LIMITS: FetchLimits = {
+  partitionMaxBytes: 1024 ** 2,
+  maxBytes: 10 * 1024 ** 2,
+  maxWaitMs: 500,
+  minBytes: 1,
+}
 /** A stop waits no longer than this for what was appended and not acknowledged. */
 const STOP_FLUSH_MS_MAX = 500
 
@@ -106,6 +138,10 @@ export class ReplicaManager {
   readonly #fetch: FetchService
   readonly #highWatermarks: HighWatermarks
   readonly #partitionEvents: PartitionEvents
+  readonly #replicaSessions: ReplicaSessions
+  readonly #replicaFetch: ReplicaFetchService
+  readonly #followers: Followers | null
+  readonly #proposals: IsrProposals | null
   readonly #timers = new Set<Timer>()
   /** Placed here, but there was no room to create the log: tried again. */
   readonly #waitingForSpace = new Map<string, { topic: TopicImage; partition: number }>()
@@ -118,16 +154,45 @@ export class ReplicaManager {
     this.#options = options
     this.#logs = options.logs
     this.#deadlines = new Deadlines(env.clock, env.timers)
-    this.#sessions = new FetchSessions(() => env.randomBytes(4).readUInt32BE() & 0x7fffffff || 1)
+    const newSessionId = () => env.randomBytes(4).readUInt32BE() & 0x7fffffff || 1
+    this.#sessions = new FetchSessions(newSessionId)
+    this.#replicaSessions = new ReplicaSessions(newSessionId)
     const parts = { clock: env.clock, hosted: this.hosted, deadlines: this.#deadlines, metrics: this.metrics }
     this.#produce = new ProduceService(parts)
     const maxBytes = options.fetchMaxBytes ?? 57_671_680
     const answers = options.answers ?? new AnswerBudget(ANSWER_BYTES_MAX)
-    this.#fetch = new FetchService({ ...parts, sessions: this.#sessions, answers, maxBytes })
+    const fetchParts = { ...parts, sessions: this.#sessions, answers, maxBytes }
+    this.#fetch = new FetchService(fetchParts)
+    this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions: this.#replicaSessions })
     this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)
+    const { cluster } = options
+    this.#followers = cluster === undefined ? null : new Followers(env, this.#fetcherOptions(cluster))
+    this.#proposals = cluster === undefined ? null : new IsrProposals(env, { nodeId: options.nodeId, ...cluster })
     this.#partitionEvents = {
-      proposeIsr: (partition, effect) => options.events.onProposeIsr(partition, effect),
+      nowMs: () => env.clock.monotonicMs(),
+      proposeIsr: (partition, effect) => this.#proposals?.propose(partition, effect),
       failed: (partition, error) => options.events.onOffline(partition.topicPartition, error),
+    }
+  }
+
+  #fetcherOptions(cluster: ClusterOptions): FetcherOptions {
+    const { nodeId, events } = this.#options
+    return {
+      nodeId,
+      peers: cluster.peers,
+      limits: cluster.fetchLimits ?? FETCH_LIMITS,
+      brokerEpoch: () => cluster.brokerEpoch(),
+      addressOf: (leaderId) => cluster.addressOf(leaderId),
+      isOurs: () => true,
+      lostCommitted: ({ topicPartition, leaderEpoch, name }, from) => {
+        this.#env.log.error('Committed records are given up: the leader does not have them', {
+          partition: name,
+          from,
+          leaderEpoch,
+        })
+        events.onCommittedLoss?.(topicPartition, { from, leaderEpoch })
+      },
+      metrics: this.metrics,
     }
   }
 
@@ -186,7 +251,9 @@ export class ReplicaManager {
         ? null
         : new Set(coming.map(({ topic, partition }) => partitionName({ topic: topic.name, partition })))
     for (const partition of this.hosted) {
-      if (eligible === null || eligible.has(partition.name)) this.#follow(partition, image)
+      if (eligible !== null && !eligible.has(partition.name)) continue
+      await settled(partition)
+      this.#follow(partition, image)
     }
   }
 
@@ -202,7 +269,10 @@ export class ReplicaManager {
     const busy = [...this.hosted].filter(({ waiting, isOffline }) => waiting > 0 && !isOffline)
     if (busy.length > 0) await this.#flush(busy)
     await this.#highWatermarks.write()
+    this.#followers?.stop()
+    this.#proposals?.stop()
     for (const partition of this.hosted) this.#resign(partition)
+    this.#replicaSessions.close()
     this.#deadlines.close()
   }
 
@@ -223,7 +293,8 @@ export class ReplicaManager {
   }
 
   fetch(request: FetchRequest, context: RequestContext): FetchAnswer | Promise<FetchAnswer> {
-    return this.#fetch.fetch(request, context)
+    const isConsumer = followerOf(request, context).replicaId < 0
+    return isConsumer ? this.#fetch.fetch(request, context) : this.#replicaFetch.fetch(request, context)
   }
 
   listOffsets(request: ListOffsetsRequest, context: RequestContext): Promise<ListOffsetsAnswer> {
@@ -328,7 +399,9 @@ export class ReplicaManager {
     if (placed === undefined) return
     partition.leaderId = placed.leader
     partition.leaderEpoch = placed.leaderEpoch
-    if (placed.leader !== this.#options.nodeId) return this.#resign(partition)
+    if (placed.leader !== this.#options.nodeId || this.#isOfEarlierLife(image)) {
+      return this.#followOther(partition, placed)
+    }
     const led = partition.leader?.leaderEpoch
     if (led !== undefined && led !== placed.leaderEpoch) this.#resign(partition)
     const went = partition.lead({
@@ -343,10 +416,25 @@ export class ReplicaManager {
     this.#options.events.onLead(partition.topicPartition, new LeaderLog(partition, this.#env.clock))
   }
 
+  /** The image is behind our registration: it shows leaderships that this process has never had. */
+  #isOfEarlierLife(image: MetadataImage): boolean {
+    const { nodeId, cluster } = this.#options
+    return cluster !== undefined && image.broker(nodeId)?.brokerEpoch !== cluster.brokerEpoch()
+  }
+
+  #followOther(partition: Partition, { leader: leaderId, leaderEpoch }: PartitionImage): void {
+    const { follower } = partition
+    if (follower?.leaderId === leaderId && follower.leaderEpoch === leaderEpoch) return
+    this.#resign(partition)
+    if (leaderId >= 0 && leaderId !== this.#options.nodeId)
+      this.#followers?.follow(partition, { leaderId, leaderEpoch })
+  }
+
   #resign(partition: Partition): void {
-    const { leader } = partition
-    if (leader === null) return
+    const { leader, follower } = partition
+    if (leader === null && follower === null) return
     partition.resign()
+    if (leader === null) return
     this.#options.events.onResign(partition.topicPartition, leader.leaderEpoch)
   }
 
@@ -424,6 +512,11 @@ export class ReplicaManager {
     })
     this.#timers.add(timer)
   }
+}
+
+/** Its part may change: no truncation is under way. */
+async function settled(partition: Partition): Promise<void> {
+  while (partition.settled !== null) await partition.settled
 }
 
 /** The replicas that may be in the ISR now. */

@@ -5,6 +5,8 @@ export interface RequestContext {
   readonly clientId: string | null
   /** May the principal do to this topic what the request does? Asked again for each partition and attempt, so it is cheap. */
   mayAccess(topic: string): boolean
+  /** False: the sender must not act as a replica (reliability X5). */
+  readonly mayReplicate?: boolean
   /** Where a node can be reached on the listener the request came in by; null when unknown. For leader hints. */
   endpointOf(nodeId: number): NodeEndpoint | null
   /** Set while a long poll is parked for the request: the server calls it when the connection closes. */
@@ -37,9 +39,16 @@ export interface ReplicaMetrics {
   /** Gauge: long polls that wait for data. */
   fetchesParked: number
   fetchTimeouts: number
+  /** Records given to followers. */
+  replicaFetchBytes: number
   /** Gauge. */
   fetchSessions: number
   fetchSessionsEvicted: number
+  /** Of this node as a follower: requests, those called back early, bytes of records, requests that failed as a whole. */
+  followerFetches: number
+  followerWakes: number
+  followerBytes: number
+  followerFailures: number
   /** Gauges over the partitions of this node. */
   partitions: number
   leaders: number

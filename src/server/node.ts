@@ -361,8 +361,6 @@ export class Node implements HttpSource {
         onOffline: ({ topic, partition }, error) => {
           this.#env.log.error('a partition is offline', { topic, partition, reason: error.message })
         },
-        // One replica each: there is nobody to take out of an ISR or into it.
-        onProposeIsr: () => {},
       },
     })
     this.#parts.replicas = replicas

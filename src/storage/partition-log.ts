@@ -230,7 +230,10 @@ export class PartitionLog {
   /** DeleteRecords: nothing before `offset` is read any more. Durable when it resolves; files go when they can. */
   advanceStartOffset(offset: number): Promise<void> {
     assert(offset <= this.#state.endOffset, `start offset ${offset} beyond the end ${this.#state.endOffset}`)
-    return this.#state.exclusively(() => advanceStartOffset(this.#state, offset))
+    return this.#state.exclusively(async () => {
+      // A truncation may have been under way.
+      if (offset <= this.#state.endOffset) await advanceStartOffset(this.#state, offset)
+    })
   }
 
   /** Deletes segments by the topic's retention, never at or beyond the high watermark. */

@@ -60,9 +60,12 @@ export class Command {
 
 type Run = (command: Command) => string
 
-/** One test per `*.txt` in `testdata` beside the module `url`; `start` makes the machine that answers one file's commands. */
-export function scenarios(url: string, start: () => Run): void {
-  const folder = join(fileURLToPath(new URL('.', url)), 'testdata')
+/**
+ * One test per `*.txt` in `testdata` (or another folder) beside the module `url`; `start` makes the machine that answers one
+ * file's commands.
+ */
+export function scenarios(url: string, start: () => Run, inFolder = 'testdata'): void {
+  const folder = join(fileURLToPath(new URL('.', url)), inFolder)
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.txt'))) {
     test(`scenario ${basename(file, '.txt')}`, () => {
       const path = join(folder, file)

@@ -16,8 +16,8 @@ import { LogManager, type LogManagerOptions } from '../storage/log-manager.ts'
 
 poisonFreeBlocks()
 
-type ProducedPartition = ProduceAnswer['responses'][number]['partitionResponses'][number]
-type FetchedPartition = FetchAnswer['responses'][number]['partitions'][number]
+export type ProducedPartition = ProduceAnswer['responses'][number]['partitionResponses'][number]
+export type FetchedPartition = FetchAnswer['responses'][number]['partitions'][number]
 
 export interface ProduceOptions {
   readonly acks?: number
@@ -25,6 +25,7 @@ export interface ProduceOptions {
   readonly version?: number
   readonly topicId?: string
   readonly clientId?: string
+  readonly partition?: number
 }
 
 export interface FetchOptions {
@@ -67,8 +68,6 @@ export class ReplicaNode {
         },
         onResign: (topicPartition, epoch) => this.heard.push(`resign ${partitionName(topicPartition)} epoch=${epoch}`),
         onOffline: (topicPartition, error) => this.heard.push(`offline ${partitionName(topicPartition)} ${error.name}`),
-        onProposeIsr: ({ name }, { isr }) =>
-          this.heard.push(`propose ${name} isr=${isr.map(({ id }) => id).join(',')}`),
       },
       ...options,
     })
@@ -166,6 +165,19 @@ export class ReplicaNode {
   }
 }
 
+/** Of a client that may do everything. */
+export function requestContext(version: number): RequestContext {
+  return {
+    version,
+    clientId: 'test',
+    mayAccess: () => true,
+    endpointOf: () => null,
+    abandoned: null,
+    lent: [],
+    heldBytes: 0,
+  }
+}
+
 /** A full fetch of partition 0 of each topic; sessionless unless changed. */
 export function fetchRequest(
   targets: readonly (readonly [string, FetchOptions])[],
@@ -195,6 +207,7 @@ export function fetchRequest(
           replicaDirectoryId: NO_TOPIC_ID,
           highWatermark: Number.MAX_SAFE_INTEGER,
           durableOffset: -1,
+          writtenOffset: -1,
         },
       ],
     })),

@@ -33,6 +33,8 @@ const partition = struct({
   highWatermark: int64.since(18, { absent: INT64_MAX }).tag(1).ignorable,
   // Ours: what the follower has fsynced, where that is less than what it holds.
   durableOffset: int64.since(12, { absent: -1 }).tag(10_001).ignorable,
+  // Ours: what has left the follower's process for its file, likewise.
+  writtenOffset: int64.since(12, { absent: -1 }).tag(10_003).ignorable,
 })
 
 const topic = struct({
