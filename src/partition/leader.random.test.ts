@@ -94,7 +94,12 @@ class World {
       this.isr = this.proposal
       this.proposal = null
       this.partitionEpoch += 1
-      const registration = { replicas: REPLICAS, isr: this.isr, partitionEpoch: this.partitionEpoch }
+      const registration = {
+        replicas: REPLICAS,
+        addingReplicas: [],
+        isr: this.isr,
+        partitionEpoch: this.partitionEpoch,
+      }
       this.step({ type: 'registered', registration, eligible })
     }
     if (kind === 'drop') {
