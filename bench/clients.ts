@@ -13,29 +13,46 @@ export interface Transfer {
 
 /** Kafka's own producer benchmark. The first third warms the client up and does not count in the rate. */
 export async function produceWithJava(address: string, topic: string, records: number): Promise<Transfer> {
-  const { code, stdout, stderr } = await runTool('producer-perf-test', [
-    '--bootstrap-server',
-    address,
-    '--topic',
-    topic,
-    '--num-records',
-    String(records),
-    '--warmup-records',
-    String(Math.floor(records / 3)),
-    '--record-size',
-    String(recordBytes),
-    '--throughput',
-    '-1',
-    '--command-property',
-    'acks=all',
-    'batch.size=131072',
-    'linger.ms=5',
-    'buffer.memory=67108864',
-    'compression.type=none',
-  ])
-  const [, perSecond] = [...stdout.matchAll(/records sent, ([\d.]+) records\/sec/g)].at(-1) ?? []
-  if (code !== 0 || perSecond === undefined) throw new Error(`producer-perf-test failed:\n${stdout}${stderr}`)
-  return { records, megabytesPerSecond: (Number(perSecond) * recordBytes) / 1e6 }
+  const settings = ['batch.size=131072', 'linger.ms=5', 'buffer.memory=67108864']
+  const options = { address, topic, records, perSecond: -1, warmUpRecords: Math.floor(records / 3), settings }
+  const { perSecond } = await producerPerformance(options)
+  return { records, megabytesPerSecond: (perSecond * recordBytes) / 1e6 }
+}
+
+/** Milliseconds from `send` to the acknowledgement, at this many records a second with the client's own settings. */
+export async function produceLatencyWithJava(
+  address: string,
+  topic: string,
+  { perSecond, seconds, warmUpSeconds }: { perSecond: number; seconds: number; warmUpSeconds: number },
+): Promise<{ p50: number; p99: number }> {
+  const warmUpRecords = perSecond * warmUpSeconds
+  const records = warmUpRecords + perSecond * seconds
+  return await producerPerformance({ address, topic, records, perSecond, warmUpRecords, settings: [] })
+}
+
+async function producerPerformance(options: {
+  address: string
+  topic: string
+  records: number
+  /** -1: as many as it can. */
+  perSecond: number
+  warmUpRecords: number
+  settings: readonly string[]
+}): Promise<{ perSecond: number; p50: number; p99: number }> {
+  const { address, topic, records, perSecond, warmUpRecords, settings } = options
+  const args = ['--bootstrap-server', address, '--topic', topic, '--num-records', String(records)]
+  args.push('--warmup-records', String(warmUpRecords), '--record-size', String(recordBytes))
+  args.push('--throughput', String(perSecond), '--command-property', 'acks=all', 'compression.type=none', ...settings)
+  const { code, stdout, stderr } = await runTool('producer-perf-test', args)
+  const summary =
+    /records sent, ([\d.]+) records\/sec.* (\d+) ms 50th, .* (\d+) ms 99th/.exec(
+      stdout.trim().split('\n').at(-1) ?? '',
+    ) ?? []
+  const [rate, p50, p99] = summary.slice(1).map(Number)
+  if (code !== 0 || rate === undefined || p50 === undefined || p99 === undefined) {
+    throw new Error(`producer-perf-test failed:\n${stdout}${stderr}`)
+  }
+  return { perSecond: rate, p50, p99 }
 }
 
 /** Kafka's own consumer benchmark, from the beginning of the topic. */

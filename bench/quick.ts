@@ -16,7 +16,7 @@ import { deleteTopic } from '../test/support/wire-calls.ts'
 import { consumeWithJava, produceWithJava, recordsPerGb, type Transfer } from './clients.ts'
 import { startToFirstAck } from './first-ack.ts'
 import { cpuSeconds, residentBytes } from './process-stats.ts'
-import { type Comparison, machine, median, table, writeBetweenMarks } from './report.ts'
+import { type Comparison, type Durability, Figures, machine, table, topicConfig, writeBetweenMarks } from './report.ts'
 
 const { values } = parseArgs({
   allowPositionals: true,
@@ -45,14 +45,8 @@ const neededBytes = mostGb * 1.1e9 * kinds.length
 const { bavail, bsize } = statfsSync(directory)
 if (bavail * bsize < neededBytes) throw new Error(`${directory} lacks ${Math.round(neededBytes / 1e9)} GB`)
 
-/** Figures by name and kind, one a round. */
-const figures = new Map<string, Record<ServerKind, number[]>>()
-function note(what: string, kind: ServerKind, value: number): void {
-  let entry = figures.get(what)
-  if (entry === undefined) figures.set(what, (entry = { millrace: [], kafka: [] }))
-  entry[kind].push(value)
-  console.log(`  ${kind.padEnd(8)} ${what}: ${value.toFixed(2)}`)
-}
+/** One a round. */
+const figures = new Figures()
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -64,10 +58,10 @@ async function prepare(kind: ServerKind, name: string): Promise<Server> {
 
 async function measureStart(kind: ServerKind, round: number): Promise<void> {
   const server = await prepare(kind, `start-${round}`)
-  note('start ms', kind, await startToFirstAck(server, 'first'))
+  figures.note('start ms', kind, await startToFirstAck(server, 'first'))
   await wait(1000)
   await server.kill()
-  note('restart ms', kind, await startToFirstAck(server, 'first'))
+  figures.note('restart ms', kind, await startToFirstAck(server, 'first'))
   await server.kill()
   removeTemporary(join(directory, `${kind}-start-${round}`))
 }
@@ -78,8 +72,8 @@ async function measureIdle(servers: readonly Server[]): Promise<void> {
   const before = servers.map(({ process }) => cpuSeconds(process.pid))
   await wait(seconds * 1000)
   servers.forEach(({ kind, process }, index) => {
-    note('idle cpu %', kind, ((cpuSeconds(process.pid) - (before[index] as number)) / seconds) * 100)
-    note('idle MB', kind, residentBytes(process.pid) / 1e6)
+    figures.note('idle cpu %', kind, ((cpuSeconds(process.pid) - (before[index] as number)) / seconds) * 100)
+    figures.note('idle MB', kind, residentBytes(process.pid) / 1e6)
   })
 }
 
@@ -88,16 +82,8 @@ async function measure(server: Server, what: string, transfer: () => Promise<Tra
   const before = cpuSeconds(server.process.pid)
   const { records: moved, megabytesPerSecond } = await transfer()
   await wait(500)
-  note(`${what} cpu s/GB`, server.kind, ((cpuSeconds(server.process.pid) - before) / moved) * recordsPerGb)
-  note(`${what} MB/s`, server.kind, megabytesPerSecond)
-}
-
-type Durability = 'relaxed' | 'fsync'
-
-function topicConfig(kind: ServerKind, durability: Durability): Record<string, string> {
-  if (kind === 'millrace') return { 'durability.mode': durability }
-  // The nearest that Kafka has: an fsync before each answer.
-  return durability === 'fsync' ? { 'flush.messages': '1' } : {}
+  figures.note(`${what} cpu s/GB`, server.kind, ((cpuSeconds(server.process.pid) - before) / moved) * recordsPerGb)
+  figures.note(`${what} MB/s`, server.kind, megabytesPerSecond)
 }
 
 async function withTopic(server: Server, durability: Durability, use: (topic: string) => Promise<void>): Promise<void> {
@@ -153,12 +139,8 @@ async function runRound(round: number): Promise<void> {
 }
 for (let round = 0; round < rounds; round++) await runRound(round)
 
-const of = (what: string, kind: ServerKind) => figures.get(what)?.[kind] ?? []
 if (kinds.length === 1) {
-  for (const [what, entry] of figures) {
-    const list = entry[kinds[0] as ServerKind]
-    console.log(`${what}: ${median(list).toFixed(2)} (${Math.min(...list).toFixed(2)}–${Math.max(...list).toFixed(2)})`)
-  }
+  console.log(figures.summary(kinds[0] as ServerKind))
   process.exit()
 }
 
@@ -168,7 +150,14 @@ const compare = (
   digits: number,
   [millrace, kafka]: [string, string],
   goal: Comparison['goal'],
-): Comparison => ({ what, unit, digits, millrace: of(millrace, 'millrace'), kafka: of(kafka, 'kafka'), goal })
+): Comparison => ({
+  what,
+  unit,
+  digits,
+  millrace: figures.of(millrace, 'millrace'),
+  kafka: figures.of(kafka, 'kafka'),
+  goal,
+})
 const both = (name: string): [string, string] => [name, name]
 
 /** The same after much more than the warming of each round: what a server does that has run for long. */

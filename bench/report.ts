@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../test/support/files.ts'
+import type { ServerKind } from '../test/support/server.ts'
 
 /** One figure of both servers, measured in the same rounds. */
 export interface Comparison {
@@ -13,6 +14,37 @@ export interface Comparison {
   readonly kafka: readonly number[]
   /** What this figure should reach, against Kafka's of the same round or as such. */
   readonly goal: { readonly ratio: 'at most' | 'at least'; readonly value: number } | { readonly most: number }
+}
+
+/** Figures of a run by name and side, in the order they came. */
+export class Figures {
+  readonly #lists = new Map<string, Record<ServerKind, number[]>>()
+
+  note(what: string, kind: ServerKind, value: number): void {
+    let entry = this.#lists.get(what)
+    if (entry === undefined) this.#lists.set(what, (entry = { millrace: [], kafka: [] }))
+    entry[kind].push(value)
+    console.log(`  ${kind.padEnd(8)} ${what}: ${value.toFixed(2)}`)
+  }
+
+  of(what: string, kind: ServerKind): readonly number[] {
+    return this.#lists.get(what)?.[kind] ?? []
+  }
+
+  /** Of one side alone. */
+  summary(kind: ServerKind): string {
+    const lines = [...this.#lists].map(([what, { [kind]: list }]) => `${what}: ${cell(list, 2)}`)
+    return lines.join('\n')
+  }
+}
+
+export type Durability = 'relaxed' | 'fsync'
+
+/** What makes a topic acknowledge from the page cache, or after an fsync. */
+export function topicConfig(kind: ServerKind, durability: Durability): Record<string, string> {
+  if (kind === 'millrace') return { 'durability.mode': durability }
+  // The nearest that Kafka has: an fsync before each answer.
+  return durability === 'fsync' ? { 'flush.messages': '1' } : {}
 }
 
 export function median(list: readonly number[]): number {

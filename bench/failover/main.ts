@@ -12,7 +12,7 @@ import { enterOwnNetwork } from '../../test/cluster/zone-network.ts'
 import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts'
 import type { ServerKind } from '../../test/support/server.ts'
 import { missingTools } from '../../test/support/toolchain.ts'
-import { machine, median, writeBetweenMarks } from '../report.ts'
+import { Figures, machine, median, writeBetweenMarks } from '../report.ts'
 import { faults } from './faults.ts'
 import { Rig } from './rig.ts'
 
@@ -50,13 +50,7 @@ const goals: Readonly<Record<string, { median?: number; worst?: number }>> = {
   'started again to in sync': {},
 }
 
-const figures = new Map<string, Record<ServerKind, number[]>>()
-function note(what: string, kind: ServerKind, ms: number): void {
-  let entry = figures.get(what)
-  if (entry === undefined) figures.set(what, (entry = { millrace: [], kafka: [] }))
-  entry[kind].push(ms)
-  console.log(`  ${kind.padEnd(8)} ${what}: ${ms.toFixed(0)} ms`)
-}
+const figures = new Figures()
 
 const silent = new Set(['pause', 'cut'])
 
@@ -71,7 +65,7 @@ async function runOn(kind: ServerKind, names: readonly string[], settings: Recor
     const times = Number(name === 'kill' ? values.kills : values.repeats)
     for (let time = 0; time < times; time++) {
       await rig.settled()
-      await fault(rig, (what, ms) => note(what, kind, ms))
+      await fault(rig, (what, ms) => figures.note(what, kind, ms))
     }
   }
   await rig.stop()
@@ -94,7 +88,7 @@ function cells(list: readonly number[]): [string, string] {
 
 function goalOf(what: string): { text: string; reached: string } {
   const { median: middle, worst } = goals[what] ?? {}
-  const own = figures.get(what)?.millrace ?? []
+  const own = figures.of(what, 'millrace')
   const text = [middle === undefined ? '' : `median ${middle}`, worst === undefined ? '' : `worst ${worst}`]
   const reached =
     own.length > 0 && median(own) <= (middle ?? Infinity) && Math.max(...own) <= (worst ?? Infinity) ? 'yes' : 'no'
@@ -112,13 +106,12 @@ const head = [
   'goal, at most',
   'reached',
 ]
-const rows = Object.keys(goals)
-  .filter((what) => figures.has(what))
-  .map((what) => {
-    const { millrace, kafka } = figures.get(what) as Record<ServerKind, number[]>
-    const { text, reached } = goalOf(what)
-    return [what, String(Math.max(millrace.length, kafka.length)), ...cells(millrace), ...cells(kafka), text, reached]
-  })
+const rows = Object.keys(goals).flatMap((what) => {
+  const [millrace, kafka] = [figures.of(what, 'millrace'), figures.of(what, 'kafka')]
+  const times = Math.max(millrace.length, kafka.length)
+  const { text, reached } = goalOf(what)
+  return times === 0 ? [] : [[what, String(times), ...cells(millrace), ...cells(kafka), text, reached]]
+})
 const text = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
 console.log(`\n${text}\n`)
 if (values.write) {
