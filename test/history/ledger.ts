@@ -115,6 +115,21 @@ export class Ledger {
     this.read++
   }
 
+  /** The share of all records read that were acknowledged within each of these times of being sent. */
+  delays(limitsMs: readonly number[]): number[] {
+    const within = limitsMs.map(() => 0)
+    let all = 0
+    for (const { ackedMs, sentMs } of this.partitions) {
+      for (let offset = 0; offset < ackedMs.length; offset++) {
+        if (ackedMs.get(offset) === NONE || sentMs.get(offset) === NONE) continue
+        all++
+        const delay = ackedMs.get(offset) - sentMs.get(offset)
+        for (const [index, limit] of limitsMs.entries()) if (delay <= limit) within[index] = (within[index] ?? 0) + 1
+      }
+    }
+    return within.map((count) => count / all)
+  }
+
   ackedPlace(id: number): { partition: number; offset: number } | null {
     return placeOf(placeIn(this.#ackedAt, id))
   }

@@ -1,16 +1,19 @@
 /**
- * `npm run real-data -- [--server millrace|kafka] [--producer kcat|java] [--client confluent-kafka|kafkajs|java]`
+ * `npm run real-data -- [--server millrace|kafka] [--producer kcat|java] [--client confluent-kafka|kafkajs|java] [--nodes 1|3]`
  *
  * Real rows through real clients. For each producer, the rows of two public data sets are fed to it while the node is
  * killed and restarted. Then for each consumer, a group of three reads them back while members are killed, leave and
  * join, and the node is killed once more. Every row must be there exactly as often as it was sent, in order per key.
+ *
+ * With three nodes everything has three copies, and beside all that the leader of a partition is killed every 20 s
+ * (`--kill-every`) and started again.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Cluster } from '../cluster/cluster.ts'
 import { temporaryDirectory } from '../support/files.ts'
 import { until } from '../support/process.ts'
-import { readyTopic, retried } from '../support/retry.ts'
-import { Server, type ServerKind } from '../support/server.ts'
+import type { ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
 import { committedOffset, listOffset } from '../support/wire-calls.ts'
 import { Group } from './group.ts'
@@ -24,6 +27,8 @@ const partitions = 6
 const { values } = parseArgs({
   options: {
     server: { type: 'string', default: 'millrace' },
+    nodes: { type: 'string', default: '1' },
+    'kill-every': { type: 'string', default: '20' },
     producer: { type: 'string', multiple: true, default: ['kcat', 'java'] },
     client: { type: 'string', multiple: true, default: [...clientNames] },
   },
@@ -35,18 +40,23 @@ if (missing.length > 0) {
 }
 
 const directory = temporaryDirectory('real-data')
-const server = await Server.start({
+const nodes = Number(values.nodes)
+const cluster = await Cluster.prepare({
   kind: values.server as ServerKind,
   directory,
+  nodes,
   config: { 'group.initial.rebalance.delay.ms': '500', 'offsets.topic.num.partitions': '4' },
 })
+await cluster.start()
 const datasets = loadDatasets()
 const began = performance.now()
 const say = (text: string) => console.log(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${text}`)
-say(`${server.kind} listens on ${server.address}, its log and data are in ${directory}`)
+say(`${nodes} of ${cluster.kind} at ${cluster.addresses}, their logs and data are in ${directory}`)
+/** The topic whose leaders are killed. */
+let current: string | null = null
 
 function endOffset(topic: string, partition: number): Promise<number> {
-  return retried(server.address, (wire) => listOffset(wire, { topic, partition, timestamp: -1 }))
+  return cluster.askLeader(topic, partition, (wire) => listOffset(wire, { topic, partition, timestamp: -1 }))
 }
 
 async function totalOf(topic: string): Promise<number> {
@@ -55,18 +65,37 @@ async function totalOf(topic: string): Promise<number> {
   return total
 }
 
-async function crash(when: string): Promise<void> {
-  const start = performance.now()
-  await server.kill()
-  await server.start()
-  say(`  kill -9 of the node ${when}; it served again after ${Math.round(performance.now() - start)} ms`)
+/** One at a time: a second node must not go before the first is back. */
+let crashing: Promise<void> = Promise.resolve()
+function crash(when: string): Promise<void> {
+  crashing = crashing.then(() => crashLeader(when))
+  return crashing
 }
 
+async function crashLeader(when: string): Promise<void> {
+  if (current === null) return
+  const topic = current
+  const leader = await cluster.leaderOf(topic, crashes++ % partitions)
+  if (leader < 0) return
+  const start = performance.now()
+  await cluster.node(leader).kill()
+  await cluster.restart(leader)
+  if (nodes > 1) await cluster.inSync(topic, 120_000)
+  say(`  kill -9 of node ${leader} ${when}; it was back after ${Math.round(performance.now() - start)} ms`)
+}
+
+let crashes = 0
+let crashFailure: unknown = null
+const killer = setInterval(() => {
+  if (nodes > 1) crash('as every so often').catch((error: unknown) => (crashFailure ??= error))
+}, Number(values['kill-every']) * 1000)
+
 async function load(producer: ProducerName, topic: string, { rows }: Dataset): Promise<void> {
-  await readyTopic(server.address, topic, partitions)
+  await cluster.createTopic(topic, partitions, nodes > 1 ? { 'min.insync.replicas': '2' } : {})
+  current = topic
   await produceRows({
     name: producer,
-    address: server.address,
+    address: cluster.addresses,
     topic,
     rows,
     outputFile: join(directory, `${topic}.${producer}`),
@@ -88,7 +117,7 @@ async function load(producer: ProducerName, topic: string, { rows }: Dataset): P
 async function uncommitted(group: string, topic: string): Promise<string[]> {
   const behind: string[] = []
   for (let partition = 0; partition < partitions; partition++) {
-    const committed = await retried(server.address, (wire) => committedOffset(wire, { group, topic, partition }))
+    const committed = await cluster.askCoordinator(group, (wire) => committedOffset(wire, { group, topic, partition }))
     const end = await endOffset(topic, partition)
     // A partition without records may have no offset committed.
     if (Math.max(committed, 0) !== end) behind.push(`${partition}: ${committed} of ${end}`)
@@ -98,7 +127,7 @@ async function uncommitted(group: string, topic: string): Promise<string[]> {
 
 async function readBack(client: ClientName, topic: string, dataset: Dataset): Promise<void> {
   const name = `${client}-${topic}`
-  const group = new Group({ client, address: server.address, group: name, topic, directory })
+  const group = new Group({ client, address: cluster.addresses, group: name, topic, directory })
   const total = dataset.rows.length
   for (let i = 0; i < 3; i++) group.add()
   await group.reaches(total * 0.1, 60_000)
@@ -132,6 +161,12 @@ for (const producer of values.producer as ProducerName[]) {
     for (const client of values.client as ClientName[]) await readBack(client, topic, dataset)
   }
 }
-const code = await server.stop()
-if (code !== 0 && server.kind === 'millrace') throw new Error(`a clean stop ended with ${code}`)
+clearInterval(killer)
+await crashing
+if (crashFailure !== null) throw crashFailure
+for (const node of cluster.kind === 'millrace' ? cluster.nodes : []) {
+  const code = await node.stop()
+  if (code !== 0) throw new Error(`a clean stop of ${node.address} ended with ${code}`)
+}
+await cluster.kill()
 say('every acknowledged row is there, once, in order per key')

@@ -1,0 +1,53 @@
+import type { Ack } from '../history/ledger.ts'
+import type { Strike } from './nemesis.ts'
+
+/** Shorter times between two acknowledgements are how batches and acknowledgements come anyway. */
+const GAP_MS = 250
+
+export interface Gap {
+  readonly partition: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** Follows the acknowledgements of a constant load, and knows when there were none. */
+export class Availability {
+  readonly gaps: Gap[] = []
+  readonly #newest: number[]
+  readonly #fromMs = Date.now()
+
+  constructor(partitions: number) {
+    this.#newest = Array.from({ length: partitions }, () => this.#fromMs)
+  }
+
+  add({ partition, atMs }: Ack): void {
+    const before = this.#newest[partition] as number
+    if (atMs - before > GAP_MS) this.gaps.push({ partition, fromMs: before, toMs: atMs })
+    if (atMs > before) this.#newest[partition] = atMs
+  }
+
+  /** Counted from now on. */
+  restart(): void {
+    this.gaps.length = 0
+  }
+
+  /** The share of time and partitions in which records were acknowledged, of so long a run. */
+  share(durationMs: number): number {
+    const missing = this.gaps.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
+    return 1 - missing / (durationMs * this.#newest.length)
+  }
+
+  /** By kind of fault: how often, and the longest gap that began while it lasted or shortly after. */
+  byFault(strikes: readonly Strike[]): { name: string; times: number; longestMs: number }[] {
+    const afterMs = 5000
+    const names = [...new Set(strikes.map(({ name }) => name))]
+    return names.map((name) => {
+      const own = strikes.filter((strike) => strike.name === name)
+      const hit = this.gaps.filter((gap) =>
+        own.some(({ fromMs, toMs }) => gap.toMs > fromMs && gap.fromMs < toMs + afterMs),
+      )
+      const longestMs = Math.max(0, ...hit.map(({ fromMs, toMs }) => toMs - fromMs))
+      return { name, times: own.length, longestMs }
+    })
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * `npm run chaos -- [--minutes 10] [--every 15] [--server millrace|kafka] [--seed N] [--faults 'kill -9,SIGSTOP']`, as root
+ *
+ * Three nodes in three zones (network namespaces), written to by an idempotent librdkafka and an idempotent Java producer in a fourth
+ * one. Every so many seconds a random node is killed (kill -9), stopped, paused, or cut off in one of several ways, one
+ * way only among them; half way through, a whole zone is gone for a minute. All the time the topic is read, and at the end once
+ * more from the beginning: every acknowledged record is there exactly once, in order for each producer and key.
+ *
+ * --per-second N   records a second of each producer; 0: as many as it can
+ * --zone-seconds   how long the zone is gone; 0: never
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Random } from '../../src/base/random.ts'
+import { Cluster, zoneOf } from '../cluster/cluster.ts'
+import { enterOwnNetwork, ZoneNetwork } from '../cluster/zone-network.ts'
+import { Ledger } from '../history/ledger.ts'
+import { TopicReader } from '../history/reader.ts'
+import { Load, type LoadClient, recognizer } from '../load/load.ts'
+import { temporaryDirectory } from '../support/files.ts'
+import type { ServerKind } from '../support/server.ts'
+import { missingTools } from '../support/toolchain.ts'
+import { Availability } from './availability.ts'
+import { faultNames, Nemesis } from './nemesis.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    every: { type: 'string', default: '15' },
+    server: { type: 'string', default: 'millrace' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
+    faults: { type: 'string', default: faultNames.join(',') },
+    'per-second': { type: 'string', default: '3000' },
+    'zone-seconds': { type: 'string', default: '60' },
+    partitions: { type: 'string', default: '12' },
+  },
+})
+const missing = await missingTools(['kafka', 'python-client', 'network'])
+if (missing.length > 0) {
+  console.log(`needs ${missing.join(', ')}: npm run tools, as root`)
+  process.exit(2)
+}
+await enterOwnNetwork()
+
+const began = performance.now()
+const say = (text: string) => console.log(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${text}`)
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const durationMs = Number(values.minutes) * 60_000
+const random = new Random(Number(values.seed))
+const clientZone = 'clients'
+const topic = 'chaos'
+const partitions = Number(values.partitions)
+const keys = 200
+const valueBytes = 200
+
+const directory = temporaryDirectory('chaos')
+const network = await ZoneNetwork.create([...[1, 2, 3].map(zoneOf), clientZone])
+const cluster = await Cluster.prepare({ kind: values.server as ServerKind, directory, nodes: 3, network })
+await cluster.start()
+await cluster.createTopic(topic, partitions, { 'min.insync.replicas': '2' })
+say(`three nodes of ${cluster.kind} serve, seed ${values.seed}, their logs and data are in ${directory}`)
+
+const ledger = new Ledger(topic, partitions)
+const availability = new Availability(partitions)
+const reader = new TopicReader(ledger, cluster.askLeader, recognizer({ keys, valueBytes: new Map([[0, valueBytes]]) }))
+/** Who writes to a node that has fallen silent must not wait for the usual minute. */
+const settings: Record<LoadClient, Record<string, string>> = {
+  librdkafka: {
+    'socket.timeout.ms': '1000',
+    'socket.connection.setup.timeout.ms': '1000',
+    'reconnect.backoff.max.ms': '500',
+  },
+  java: { 'request.timeout.ms': '1000', 'socket.connection.setup.timeout.ms': '1000' },
+}
+const loads = (['librdkafka', 'java'] as const).map((client, producer) => {
+  return new Load({
+    client,
+    addresses: cluster.addresses,
+    topic,
+    producer,
+    keys,
+    perSecond: Number(values['per-second']),
+    valueBytes,
+    settings: settings[client],
+    wrapper: network.wrapperOf(clientZone),
+    directory,
+    onAck(ack) {
+      ledger.acked(ack)
+      availability.add(ack)
+    },
+  })
+})
+const nemesis = new Nemesis({ cluster, random, clientZone }, values.faults.split(','))
+
+/** Reads along for as long as the faults last. */
+async function readAlong(until: () => boolean): Promise<void> {
+  while (!until()) {
+    await reader.readNew(500)
+    await wait(3000)
+  }
+}
+
+async function strikeUntil(endMs: number): Promise<void> {
+  let zoneDue = Number(values['zone-seconds']) > 0
+  while (performance.now() < endMs) {
+    const nextMs = performance.now() + Number(values.every) * 1000
+    if (zoneDue && performance.now() > endMs - durationMs / 2) {
+      zoneDue = false
+      await nemesis.loseZone(Number(values['zone-seconds']) * 1000)
+    } else await nemesis.strike()
+    say(`${nemesis.strikes.at(-1)?.text}; ${ledger.acknowledged} acknowledged, ${ledger.read} read`)
+    for (const load of loads) await load.advances(1, 120_000)
+    await wait(Math.max(0, nextMs - performance.now()))
+  }
+}
+
+async function run(): Promise<void> {
+  for (const load of loads) await load.advances(1000, 60_000)
+  await wait(2000) // clients and nodes warm up a little
+  availability.restart()
+  const start = performance.now()
+  let over = false
+  await Promise.all([strikeUntil(start + durationMs).finally(() => (over = true)), readAlong(() => over)])
+  const tookMs = performance.now() - start
+  await cluster.inSync(topic, 60_000)
+  say('healed, and all copies are in sync')
+  for (const load of loads) await load.finish()
+  await reader.readAll()
+  report(tookMs)
+}
+
+function report(tookMs: number): void {
+  const sent = loads.reduce((sum, load) => sum + (load.sent ?? Number.NaN), 0)
+  if (ledger.read !== sent) throw new Error(`${sent} records sent and acknowledged, ${ledger.read} there`)
+  for (const { name, times, longestMs } of availability.byFault(nemesis.strikes)) {
+    say(`${name}: ${times} times, longest gap ${longestMs} ms`)
+  }
+  say(
+    `${(availability.share(tookMs) * 100).toFixed(3)} % of the time a partition acknowledged without a gap over 250 ms`,
+  )
+  const delays = ledger.delays([1000, 5000])
+  say(
+    `acknowledged within a second of being sent: ${delays.map((each) => `${(each * 100).toFixed(3)} %`).join(', within five: ')}`,
+  )
+  say(`${nemesis.strikes.length} faults, ${sent} records acknowledged: each is there once, in order`)
+}
+
+try {
+  await run()
+} catch (error) {
+  for (const node of cluster.nodes) console.log(node.isRunning ? node.process.output(3000) : `${node.address} is down`)
+  console.log(`logs: MILLRACE_KEEP=1 keeps ${join(directory, 'node*', 'server.out')}; seed ${values.seed}`)
+  throw error
+} finally {
+  await cluster.kill()
+}
+process.exit()

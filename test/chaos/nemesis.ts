@@ -1,0 +1,123 @@
+import type { Random } from '../../src/base/random.ts'
+import { type Cluster, zoneOf } from '../cluster/cluster.ts'
+
+/** One fault as it was: for the report, and to find which one a gap belongs to. */
+export interface Strike {
+  readonly name: string
+  readonly text: string
+  readonly fromMs: number
+  /** When it was undone, so far as the nemesis can: a node takes a moment longer to be back in sync. */
+  toMs: number
+}
+
+interface Context {
+  readonly cluster: Cluster
+  readonly random: Random
+  /** Where the producers run. */
+  readonly clientZone: string
+}
+
+/** Does something bad; what it returns undoes it. */
+type Fault = (context: Context, nodeId: number) => Promise<() => Promise<void>>
+
+const kill: Fault = async ({ cluster }, nodeId) => {
+  await cluster.node(nodeId).kill()
+  return () => cluster.restart(nodeId)
+}
+
+const killController: Fault = async (context) => kill(context, await context.cluster.controller())
+
+const stop: Fault = async ({ cluster }, nodeId) => {
+  await cluster.node(nodeId).stop()
+  return () => cluster.restart(nodeId)
+}
+
+const pause: Fault = async ({ cluster }, nodeId) => {
+  cluster.pause(nodeId)
+  return async () => cluster.resume(nodeId)
+}
+
+const isolate: Fault = async ({ cluster }, nodeId) => {
+  await cluster.isolate(nodeId)
+  return () => cluster.heal()
+}
+
+/** Clients still reach the node; nodes do not. */
+const cutFromNodes: Fault = async ({ cluster }, nodeId) => {
+  cluster.unreliable.add(nodeId)
+  for (const other of othersOf(cluster, nodeId)) {
+    await cluster.network.cut({ from: zoneOf(nodeId), to: zoneOf(other) })
+    await cluster.network.cut({ from: zoneOf(other), to: zoneOf(nodeId) })
+  }
+  return () => cluster.heal()
+}
+
+/** The node hears all and is heard by none. */
+const mute: Fault = async ({ cluster, clientZone }, nodeId) => {
+  cluster.unreliable.add(nodeId)
+  for (const to of [...othersOf(cluster, nodeId).map(zoneOf), clientZone]) {
+    await cluster.network.cut({ from: zoneOf(nodeId), to })
+  }
+  return () => cluster.heal()
+}
+
+/** One of six directions between nodes. */
+const oneWay: Fault = async ({ cluster, random }, nodeId) => {
+  cluster.unreliable.add(nodeId)
+  await cluster.network.cut({ from: zoneOf(nodeId), to: zoneOf(random.pick(othersOf(cluster, nodeId))) })
+  return () => cluster.heal()
+}
+
+function othersOf(cluster: Cluster, nodeId: number): number[] {
+  return cluster.nodes.map(({ place }) => place.nodeId).filter((id) => id !== nodeId)
+}
+
+/** By name, with how long it may last, in ms. */
+const faults: Readonly<Record<string, { run: Fault; forMs: readonly [number, number] }>> = {
+  'kill -9': { run: kill, forMs: [0, 8000] },
+  'kill -9 of the controller': { run: killController, forMs: [0, 8000] },
+  SIGSTOP: { run: pause, forMs: [500, 12_000] },
+  SIGTERM: { run: stop, forMs: [0, 2000] },
+  'zone cut off': { run: isolate, forMs: [500, 12_000] },
+  'node cut from nodes': { run: cutFromNodes, forMs: [500, 12_000] },
+  'node muted': { run: mute, forMs: [500, 12_000] },
+  'one-way cut': { run: oneWay, forMs: [500, 12_000] },
+}
+export const faultNames: readonly string[] = Object.keys(faults)
+
+/** Strikes one node after the other, at random. */
+export class Nemesis {
+  readonly strikes: Strike[] = []
+  readonly #context: Context
+  readonly #names: readonly string[]
+
+  constructor(context: Context, names: readonly string[]) {
+    this.#context = context
+    this.#names = names
+  }
+
+  /** One random fault on a random node; over when this resolves. */
+  async strike(): Promise<void> {
+    const { random } = this.#context
+    const name = random.pick(this.#names)
+    const fault = faults[name]
+    if (fault === undefined) throw new Error(`no fault ${name}; there are ${faultNames.join(', ')}`)
+    await this.#run(name, fault.run, random.between(...(fault.forMs as [number, number])))
+  }
+
+  /** A whole zone is gone for so long. */
+  async loseZone(forMs: number): Promise<void> {
+    await this.#run('zone lost', isolate, forMs)
+  }
+
+  async #run(name: string, fault: Fault, forMs: number): Promise<void> {
+    const { cluster, random } = this.#context
+    const nodeId = random.pick(cluster.nodes).place.nodeId
+    const strike: Strike = { name, text: `${name}, node ${nodeId}, ${forMs} ms`, fromMs: Date.now(), toMs: 0 }
+    this.strikes.push(strike)
+    const undo = await fault(this.#context, nodeId)
+    await new Promise((resolve) => setTimeout(resolve, forMs))
+    await undo()
+    strike.toMs = Date.now()
+  }
+}
