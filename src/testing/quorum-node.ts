@@ -21,6 +21,7 @@ export interface QuorumNodeOptions {
   readonly nodeId: number
   readonly host: string
   readonly port?: number
+  readonly folder?: string
   readonly join?: readonly Address[]
   readonly autoJoin?: boolean
   readonly isController?: boolean
@@ -46,7 +47,8 @@ export class QuorumNode {
 
   static async start(env: Env, options: QuorumNodeOptions): Promise<QuorumNode> {
     const { nodeId, host, port = CONTROLLER_PORT, clusterId = CLUSTER_ID, isController = true } = options
-    const logs = await LogManager.open(env, { folder: '/data', nodeId, clusterId })
+    const { folder = '/data' } = options
+    const logs = await LogManager.open(env, { folder, nodeId, clusterId })
     const peers = new Peers(env.net, env.timers, { clientId: 'test', connectTimeoutMs: 1000, requestTimeoutMs: 1000 })
     let dispatcher: Dispatcher | null = null
     const onFailure =
@@ -63,7 +65,7 @@ export class QuorumNode {
     const bound = await acceptor.listen('CONTROLLER', { host, port })
     const quorum = await openQuorum(env, {
       logs,
-      dataFolder: '/data',
+      dataFolder: folder,
       broker: { brokerId: nodeId, staticValues: options.staticValues ?? new Map() },
       isController,
       listener: 'CONTROLLER',
