@@ -1,3 +1,4 @@
+import { MetadataDelta } from '../metadata/delta.ts'
 import type { ConfigResource, MetadataImage } from '../metadata/image.ts'
 import { type MetadataRecord, ResourceType } from '../metadata/records.ts'
 import type { AlterConfigsRequest, AlterConfigsResponse } from '../protocol/apis/alter-configs.ts'
@@ -8,7 +9,9 @@ import type {
 import { ErrorCode } from '../protocol/errors.ts'
 import { listOf, parseConfig } from './config-def.ts'
 import { checkConfigs, defOn } from './config-checks.ts'
+import { configRecord } from './config-record.ts'
 import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
+import { changesOf, topicsById } from './elections.ts'
 
 /** What IncrementalAlterConfigs may do to one key (KIP-339). */
 export const ConfigOperation = { set: 0, delete: 1, append: 2, subtract: 3 } as const
@@ -35,12 +38,32 @@ export function incrementalAlterConfigs(
   context: DecisionContext,
   request: IncrementalAlterConfigsRequest,
 ): Decision<IncrementalAlterConfigsResponse> {
-  return alter(request, (resource) => changeResource(context, resource))
+  return withElr(
+    context,
+    alter(request, (resource) => changeResource(context, resource)),
+  )
 }
 
 /** The older form: what is not named goes back to its default. */
 export function alterConfigs(context: DecisionContext, request: AlterConfigsRequest): Decision<AlterConfigsResponse> {
-  return alter(request, (resource) => replaceResource(context, resource))
+  return withElr(
+    context,
+    alter(request, (resource) => replaceResource(context, resource)),
+  )
+}
+
+/** Where fewer in sync are enough from now on, the leader commits without the eligible ones: they are so no more. */
+function withElr<R>(context: DecisionContext, { records, response }: Decision<R>): Decision<R> {
+  if (!records.some(({ type, value }) => type === 'Config' && value.name === 'min.insync.replicas')) {
+    return { records, response }
+  }
+  const { image } = context
+  const delta = new MetadataDelta(image)
+  for (const record of records) delta.replay(record)
+  const after = { ...context, image: delta.apply(image.position) }
+  const topics = topicsById(after, image.topicIndex.withEligible)
+  const voided = changesOf(after, topics, {}, ({ elr }) => (elr.length > 0 ? {} : null))
+  return { records: [...records, ...voided.records], notices: voided.notices, response }
 }
 
 type AlteredResource<C> = {
@@ -170,8 +193,4 @@ function normalValue(target: ConfigResource, key: string, value: string | undefi
 function missingResource(image: MetadataImage, { type, name }: ConfigResource): Refusal | null {
   if (type !== ResourceType.topic || image.topic(name) !== undefined) return null
   return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, `The topic '${name}' does not exist.`)
-}
-
-export function configRecord({ type, name }: ConfigResource, key: string, value: string | null): MetadataRecord {
-  return { type: 'Config', value: { resourceType: type, resourceName: name, name: key, value } }
 }

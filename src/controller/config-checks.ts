@@ -12,6 +12,7 @@ import {
 } from './config-defs.ts'
 import { type BrokerContext, brokerConfig } from './config-view.ts'
 import { ACCEPTED, type Refusal, refusal } from './decision.ts'
+import { isElrOn } from './feature-names.ts'
 import { nearestName } from './nearest-name.ts'
 import { perIpOverrides } from './per-ip-overrides.ts'
 import { topicNameProblem } from './topic-names.ts'
@@ -129,6 +130,9 @@ function checkBrokerConfigs(image: MetadataImage, name: string, configs: Configs
   if (name === '' && perBroker.length > 0) {
     const message = 'Cannot update these configs at default cluster level, broker id must be specified'
     return bad(`${message}: [${perBroker.join(', ')}]`)
+  }
+  if (name !== '' && configs.has('min.insync.replicas') && isElrOn(image)) {
+    return invalid('Broker-level min.insync.replicas cannot be altered while ELR is enabled.')
   }
   const later = notLive.find((key) => configs.has(key))
   if (later !== undefined) return bad(`${later} cannot be changed while a node runs: set it where the node is started`)

@@ -3,10 +3,10 @@ import { type MetadataRecord, ResourceType } from '../metadata/records.ts'
 import type { CreateTopicsRequest, CreateTopicsResponse } from '../protocol/apis/create-topics.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
-import { configRecord } from './alter-configs.ts'
 import { checkConfigs } from './config-checks.ts'
 import { type ConfigDef, parseConfig } from './config-def.ts'
 import { topicConfigs } from './config-defs.ts'
+import { configRecord } from './config-record.ts'
 import { brokerNumber, isBrokerConfigSet } from './config-view.ts'
 import {
   type Decision,

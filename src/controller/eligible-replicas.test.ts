@@ -63,6 +63,20 @@ test('members that leave an ISR below min.insync stay eligible; at min.insync no
   assert.equal(state(cluster), 'leader=-1 isr= elr=1,2 last=1')
 })
 
+test('where fewer in sync are enough from now on, nobody stays eligible beside a leader that commits without them', () => {
+  const led = orders()
+  lose(led, 3, 2)
+  assert.equal(state(led), 'leader=1 isr=1 elr=2')
+  led.setConfig('orders', 'min.insync.replicas', '1')
+  assert.equal(state(led), 'leader=1 isr=1 elr=')
+  const waiting = orders()
+  lose(waiting, 3, 2, 1)
+  waiting.setConfig('orders', 'min.insync.replicas', '1')
+  assert.equal(state(waiting), 'leader=-1 isr= elr=1,2 last=1')
+  restart(waiting, { id: 2 })
+  assert.equal(state(waiting), 'leader=2 isr=2 elr=')
+})
+
 test('the first eligible replica to come back leads, and those that still may stay eligible', () => {
   const cluster = orders()
   lose(cluster, 3, 2, 1)

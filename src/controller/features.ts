@@ -1,9 +1,10 @@
-import type { MetadataImage } from '../metadata/image.ts'
-import type { MetadataRecord } from '../metadata/records.ts'
+import { MetadataImage } from '../metadata/image.ts'
+import { type MetadataRecord, ResourceType } from '../metadata/records.ts'
 import type { UpdateFeaturesRequest, UpdateFeaturesResponse } from '../protocol/apis/update-features.ts'
 import { ErrorCode } from '../protocol/errors.ts'
-import { DURABILITY_FEATURE, ELR_FEATURE } from './feature-names.ts'
+import { configRecord } from './config-record.ts'
 import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
+import { DURABILITY_FEATURE, ELR_FEATURE } from './feature-names.ts'
 
 /** The metadata.version of Kafka 4.4.0 (4.4-IV2), in whose record versions we write. */
 export const METADATA_VERSION = 33
@@ -35,12 +36,31 @@ export function registeredFeatures(countsDurable: boolean): SupportedFeature[] {
   return countsDurable ? [...supportedFeatures, mark] : [...supportedFeatures]
 }
 
-/** The first records of a new cluster. */
-export function bootstrapRecords(): MetadataRecord[] {
-  return supportedFeatures
+/** The first records of a new cluster; `staticValues` is what the node that founds it was started with. */
+export function bootstrapRecords(staticValues: ReadonlyMap<string, string> = new Map()): MetadataRecord[] {
+  const levels = supportedFeatures
     .filter(({ name, initial }) => name !== 'kraft.version' && initial > 0)
-    .map(({ name, initial }) => ({ type: 'FeatureLevel', value: { name, featureLevel: initial } }))
+    .map(({ name, initial }): MetadataRecord => ({ type: 'FeatureLevel', value: { name, featureLevel: initial } }))
+  return [...levels, ...sharedMinInsync(MetadataImage.empty, staticValues)]
 }
+
+/**
+ * With eligible replicas all nodes must go by one `min.insync.replicas`: what this one was started with becomes the
+ * cluster's, unless the cluster has its own, and what is set for single brokers goes. Kafka does the same.
+ */
+function sharedMinInsync(image: MetadataImage, staticValues: ReadonlyMap<string, string>): MetadataRecord[] {
+  const records: MetadataRecord[] = []
+  const all = { type: ResourceType.broker, name: '' }
+  const own = staticValues.get(MIN_INSYNC)
+  if (own !== undefined && !image.configOf(all).has(MIN_INSYNC)) records.push(configRecord(all, MIN_INSYNC, own))
+  for (const { type, name, values } of image.configs.sorted()) {
+    if (type !== ResourceType.broker || name === '' || !values.has(MIN_INSYNC)) continue
+    records.push(configRecord({ type, name }, MIN_INSYNC, null))
+  }
+  return records
+}
+
+const MIN_INSYNC = 'min.insync.replicas'
 
 /** Finalised features that this version cannot serve, as `name level`: a cluster that uses them is not ours to run. */
 export function unservedFeatures(levels: Iterable<readonly [name: string, level: number]>): string[] {
@@ -74,6 +94,7 @@ export function updateFeatures(
     seen.add(feature)
     if (result.errorCode !== ErrorCode.NONE && first === ACCEPTED) first = result
     if (result.errorCode === ErrorCode.NONE && maxVersionLevel !== (image.features.get(feature) ?? 0)) {
+      if (feature === ELR_FEATURE && maxVersionLevel > 0) records.push(...sharedMinInsync(image, broker.staticValues))
       records.push({ type: 'FeatureLevel', value: { name: feature, featureLevel: maxVersionLevel } })
     }
     return { feature, ...result }

@@ -60,10 +60,11 @@ interface Membership {
 export function changeOf(partition: PartitionImage, target: PartitionTarget, rules: TopicRules): Change | null {
   const members = membersAfter(partition, target)
   const { replicas, adding, removing } = members
-  const elr = eligibleAfter(partition, members, target.lost ?? [], rules)
+  const needed = minInsync(rules.minInsyncReplicas, replicas.length - adding.length)
+  const elr = eligibleAfter(partition, members, { lost: target.lost ?? [], needed, keeps: rules.elr })
   const directories = directoriesAfter(partition, replicas, target, rules)
   const found = elect({ partition, members, elr, directories, election: target.election ?? 'any', rules })
-  const after = installed(found, members.isr, elr)
+  const after = installed(found, members.isr, elr, rules.elr && needed > 1)
   // Without eligible replicas to fall back on, the last one in sync is kept in mind by leaving it there.
   const isr = after.isr.length === 0 && !rules.elr && elr.length === 0 ? partition.isr : after.isr
   const fields: Writable<Partial<PartitionChangeRecord>> = {}
@@ -108,14 +109,13 @@ function membersAfter(partition: PartitionImage, target: PartitionTarget): Membe
 /** Who is out of the ISR and yet holds all that was committed. */
 function eligibleAfter(
   partition: PartitionImage,
-  { replicas, adding, isr }: Membership,
-  lost: readonly number[],
-  { elr, minInsyncReplicas }: TopicRules,
+  { replicas, isr }: Membership,
+  { lost, needed, keeps }: { readonly lost: readonly number[]; readonly needed: number; readonly keeps: boolean },
 ): readonly number[] {
-  if (isr.length >= minInsync(minInsyncReplicas, replicas.length - adding.length)) return NONE
+  if (isr.length >= needed) return NONE
   // Below min.insync nothing is committed until they are back, or the rest of the ISR has taken their place.
-  const candidate = (id: number) => partition.elr.includes(id) || (elr && partition.isr.includes(id))
-  if (!elr && isr.length > 0) return NONE
+  const candidate = (id: number) => partition.elr.includes(id) || (keeps && partition.isr.includes(id))
+  if (!keeps && isr.length > 0) return NONE
   return replicas.filter((id) => candidate(id) && !isr.includes(id) && !lost.includes(id))
 }
 
@@ -158,9 +158,9 @@ function lastLeaderOf({ lastKnownElr }: PartitionImage): number | null {
   return lastKnownElr.length === 1 ? (lastKnownElr[0] as number) : null
 }
 
-/** A leader from outside of the ISR is the whole ISR. */
-function installed({ leader, election }: Found, isr: readonly number[], elr: readonly number[]) {
-  if (election === 'eligible') return { isr: [leader], elr: elr.filter((id) => id !== leader) }
+/** A leader from outside of the ISR is the whole ISR. Where it commits alone, nobody is eligible beside it. */
+function installed({ leader, election }: Found, isr: readonly number[], elr: readonly number[], keepsRest: boolean) {
+  if (election === 'eligible') return { isr: [leader], elr: keepsRest ? elr.filter((id) => id !== leader) : NONE }
   if (mayHaveLost(election)) return { isr: [leader], elr: NONE }
   return { isr, elr }
 }

@@ -45,6 +45,11 @@ export class TopicIndex {
     return this.#of(NOT_PREFERRED).keys()
   }
 
+  /** Topics with a partition that has eligible leader replicas (KIP-966). */
+  get withEligible(): Iterable<string> {
+    return this.#of(WITH_ELIGIBLE).keys()
+  }
+
   /** One topic changed, came (`before` undefined) or went (`after` undefined). */
   with(topicId: string, before: TopicImage | undefined, after: TopicImage | undefined): TopicIndex {
     if (before === after) return this
@@ -71,16 +76,18 @@ const NONE: ReadonlySet<string> = new Set()
 const LEADERLESS = 'leaderless'
 const REASSIGNING = 'reassigning'
 const NOT_PREFERRED = 'not preferred'
+const WITH_ELIGIBLE = 'with eligible'
 
 function traitsOf(partitions: readonly PartitionImage[]): Set<string> {
   const hosts = new Set<number>()
   const leaders = new Set<number>()
   const traits = new Set<string>()
-  for (const { replicas, leader, addingReplicas, removingReplicas } of partitions) {
+  for (const { replicas, leader, addingReplicas, removingReplicas, elr } of partitions) {
     for (const brokerId of replicas) hosts.add(brokerId)
     if (leader < 0) traits.add(LEADERLESS)
     else leaders.add(leader)
     if (leader !== replicas[0]) traits.add(NOT_PREFERRED)
+    if (elr.length > 0) traits.add(WITH_ELIGIBLE)
     if (addingReplicas.length > 0 || removingReplicas.length > 0) traits.add(REASSIGNING)
   }
   for (const brokerId of hosts) traits.add(`hosted by ${brokerId}`)

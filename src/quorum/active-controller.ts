@@ -76,13 +76,13 @@ export class ActiveController {
 
   /** What a set of records that nobody will end has to say must not take effect; a new cluster gets its first records. */
   begin(): void {
-    const { log, image, isInTransaction } = this.#options
+    const { log, image, broker, isInTransaction } = this.#options
     if (isInTransaction) {
       // Not a change of the image, so nothing to adopt: it is read back like any record of another leader.
       const abort: MetadataRecord = { type: 'AbortTransaction', value: { reason: 'the controller stopped in it' } }
       this.#lastOffset = log.append([abort], METADATA_VERSION).lastOffset
     }
-    if (log.isLed && !image.features.has('metadata.version')) this.#append(bootstrapRecords())
+    if (log.isLed && !image.features.has('metadata.version')) this.#append(bootstrapRecords(broker.staticValues))
     this.#scheduleChecks()
   }
 

@@ -128,7 +128,7 @@ async function load<T>(step: () => T | Promise<T>, folder: string): Promise<T> {
 /** A folder in which nothing is yet: a new cluster, or one to join. */
 async function settleNewFolder(
   env: Env,
-  { logs, dataFolder, isController, endpoints, join, staticVoters = [] }: OpenQuorumOptions,
+  { logs, dataFolder, broker, isController, endpoints, join, staticVoters = [] }: OpenQuorumOptions,
   log: PartitionLog,
   self: ReplicaKey,
 ): Promise<void> {
@@ -140,7 +140,7 @@ async function settleNewFolder(
   await refuseJoiner(env, folder, isController)
   await formatMetadata(env, folder, {
     voter: voterOf(self.id, self.directoryId, endpoints),
-    bootstrapRecords: bootstrapRecords(),
+    bootstrapRecords: bootstrapRecords(broker.staticValues),
     metadataVersion: METADATA_VERSION,
   })
   env.log.info('A new cluster', { clusterId: logs.metaProperties.clusterId, nodeId: self.id })
