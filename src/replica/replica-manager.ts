@@ -1,3 +1,4 @@
+import { DURABILITY_FEATURE } from '../controller/feature-names.ts'
 import type { TopicConfigSource } from '../controller/topic-config.ts'
 import { isInternalTopic } from '../controller/topic-names.ts'
 import type { Timer } from '../env/clock.ts'
@@ -183,7 +184,10 @@ export class ReplicaManager {
       limits: cluster.fetchLimits ?? FETCH_LIMITS,
       brokerEpoch: () => cluster.brokerEpoch(),
       addressOf: (leaderId) => cluster.addressOf(leaderId),
-      isOurs: () => true,
+      isOurs: (leaderId) => {
+        const features = this.hosted.image.broker(leaderId)?.features ?? []
+        return features.some(({ name }) => name === DURABILITY_FEATURE)
+      },
       lostCommitted: ({ topicPartition, leaderEpoch, name }, from) => {
         this.#env.log.error('Committed records are given up: the leader does not have them', {
           partition: name,

@@ -1,10 +1,17 @@
+import { takeBlock } from '../base/blocks.ts'
 import { ProtocolError } from './errors.ts'
 
 const SIZE_BYTES = 4
 /** Larger than any answer a server should give; a greater number is not a size but something else entirely. */
 const FRAME_BYTES_MAX = 512 * 1024 * 1024
 
-/** Puts frames together out of the chunks of a connection. Copies once: the chunks do not stay. */
+/** From here on a frame has a block of its own, rather than a part of the pool that Node keeps for small buffers. */
+const BLOCK_BYTES_MIN = 4096
+
+/**
+ * Puts frames together out of the chunks of a connection. Copies once: the chunks do not stay. A large frame lies in a
+ * block, which its receiver may let go of when it has done with it (`base/blocks.ts`); if not, the garbage collector does.
+ */
 export class FrameAssembler {
   readonly #size = Buffer.alloc(SIZE_BYTES)
   #sizeFilled = 0
@@ -20,7 +27,8 @@ export class FrameAssembler {
         this.#sizeFilled += copied
         at += copied
         if (this.#sizeFilled < SIZE_BYTES) return
-        this.#frame = Buffer.allocUnsafe(this.#checkedSize())
+        const size = this.#checkedSize()
+        this.#frame = size < BLOCK_BYTES_MIN ? Buffer.allocUnsafe(size) : takeBlock(size)
         this.#filled = 0
         this.#sizeFilled = 0
       }

@@ -1,3 +1,4 @@
+import { DURABILITY_FEATURE } from '../controller/feature-names.ts'
 import { MetadataDelta } from '../metadata/delta.ts'
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import {
@@ -42,7 +43,7 @@ export class PlayedController {
       isMigratingZkBroker: false,
       incarnationId,
       endPoints: [],
-      features: [],
+      features: [{ name: DURABILITY_FEATURE, minSupportedVersion: 0, maxSupportedVersion: 1 }],
       rack: null,
       fenced: true,
       inControlledShutdown: false,
