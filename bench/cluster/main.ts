@@ -13,7 +13,8 @@ import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts
 import type { ServerKind } from '../../test/support/server.ts'
 import { missingTools } from '../../test/support/toolchain.ts'
 import { recordsPerGb } from '../clients.ts'
-import { Figures, machine, table, writeBetweenMarks } from '../report.ts'
+import { barPlot, writePlot } from '../plot.ts'
+import { Figures, machine, median, table, writeBetweenMarks } from '../report.ts'
 import { measurePartitions } from './partitions.ts'
 import { measureRejoin } from './rejoin.ts'
 import { clusterRows } from './rows.ts'
@@ -85,12 +86,26 @@ if (kinds.length === 1) {
   console.log(figures.summary(kinds[0] as ServerKind))
   process.exit()
 }
+function producePlot(title: string, unit: string): string {
+  const groups = [
+    { name: 'relaxed mode, page cache', what: `produce relaxed ${unit}` },
+    { name: 'fsync mode, flush.messages=1', what: `produce fsync ${unit}` },
+  ].map(({ name, what }) => {
+    const bar = (side: string, kind: ServerKind) => ({ name: side, values: [median(figures.of(what, kind))] })
+    return { name, bars: [bar('Millrace', 'millrace'), bar('Apache Kafka', 'kafka')] }
+  })
+  return barPlot(title, groups)
+}
+
 const text = table(clusterRows(figures, Number(values.partitions)))
 console.log(`\n${text}\n`)
 if (values.write) {
   const command = `npm run bench -- cluster --rounds ${rounds} --gb ${values.gb} --warm-gb ${values['warm-gb']}`
   const context = `\`${command} --write\` on ${machine()}; medians of ${rounds} rounds, smallest and largest in brackets.`
-  writeBetweenMarks('docs/performance.md', 'cluster', `${context}\n\n${text}`)
+  writePlot('plots/cluster-cpu.svg', producePlot('CPU seconds of three nodes for each GB in', 'cpu s/GB'))
+  writePlot('plots/cluster-rate.svg', producePlot('MB a second, one Java producer', 'MB/s'))
+  const plots = ['![CPU seconds per GB](plots/cluster-cpu.svg)', '![MB per second](plots/cluster-rate.svg)']
+  writeBetweenMarks('docs/performance.md', 'cluster', [context, text, ...plots].join('\n\n'))
   console.log('written to docs/performance.md')
 }
 process.exit()

@@ -13,6 +13,7 @@ import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts
 import type { ServerKind } from '../../test/support/server.ts'
 import { missingTools } from '../../test/support/toolchain.ts'
 import { Figures, machine, median, writeBetweenMarks } from '../report.ts'
+import { distributionPlot, writePlot } from '../plot.ts'
 import { faults } from './faults.ts'
 import { Rig } from './rig.ts'
 
@@ -96,6 +97,15 @@ function goalOf(what: string): { text: string; reached: string } {
   return { text: goal, reached: goal === '' ? '' : reached }
 }
 
+function killPlot(): string {
+  const what = 'kill -9 of the leader: gap'
+  const series = [
+    { name: 'Millrace', values: figures.of(what, 'millrace') },
+    { name: 'Apache Kafka', values: figures.of(what, 'kafka') },
+  ]
+  return distributionPlot('share of kills after which a producer waited at most so long', 'ms', series)
+}
+
 const head = [
   'what, ms',
   'times',
@@ -116,7 +126,9 @@ const text = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join('
 console.log(`\n${text}\n`)
 if (values.write) {
   const command = `npm run bench -- failover --kills ${values.kills} --repeats ${values.repeats}`
-  writeBetweenMarks('docs/performance.md', 'failover', `\`${command} --write\` on ${machine()}.\n\n${text}`)
+  writePlot('plots/failover.svg', killPlot())
+  const plot = '![How long a producer waits after kill -9 of the leader](plots/failover.svg)'
+  writeBetweenMarks('docs/performance.md', 'failover', `\`${command} --write\` on ${machine()}.\n\n${text}\n\n${plot}`)
   console.log('written to docs/performance.md')
 }
 process.exit()

@@ -3,17 +3,19 @@
  *
  * Three nodes in three zones (network namespaces), written to by an idempotent librdkafka and an idempotent Java producer in a fourth
  * one. Every so many seconds a random node is killed (kill -9), stopped, paused, or cut off in one of several ways, one
- * way only among them; half way through, a whole zone is gone for a minute. All the time the topic is read, and at the end once
+ * way only among them, or loses power (what was synced remains of its disk), or its disk is full or slow; half way through, a whole zone is gone for a minute. All the time the topic is read, and at the end once
  * more from the beginning: every acknowledged record is there exactly once, in order for each producer and key.
  *
  * --per-second N   records a second of each producer; 0: as many as it can
  * --zone-seconds   how long the zone is gone; 0: never
+ * --disk-mb        of each node, on a loop-mounted file system
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Random } from '../../src/base/random.ts'
 import { Cluster, zoneOf } from '../cluster/cluster.ts'
 import { enterOwnNetwork, ZoneNetwork } from '../cluster/zone-network.ts'
+import { LoopDisk } from '../crash/loop-disk.ts'
 import { Ledger } from '../history/ledger.ts'
 import { TopicReader } from '../history/reader.ts'
 import { Load, type LoadClient, recognizer } from '../load/load.ts'
@@ -33,9 +35,10 @@ const { values } = parseArgs({
     'per-second': { type: 'string', default: '3000' },
     'zone-seconds': { type: 'string', default: '60' },
     partitions: { type: 'string', default: '12' },
+    'disk-mb': { type: 'string', default: '4096' },
   },
 })
-const missing = await missingTools(['kafka', 'python-client', 'network'])
+const missing = await missingTools(['kafka', 'python-client', 'network', 'mount', 'strace'])
 if (missing.length > 0) {
   console.log(`needs ${missing.join(', ')}: npm run tools, as root`)
   process.exit(2)
@@ -55,7 +58,13 @@ const valueBytes = 200
 
 const directory = temporaryDirectory('chaos')
 const network = await ZoneNetwork.create([...[1, 2, 3].map(zoneOf), clientZone])
-const cluster = await Cluster.prepare({ kind: values.server as ServerKind, directory, nodes: 3, network })
+const disks = new Map<number, LoopDisk>()
+for (const nodeId of [1, 2, 3]) {
+  disks.set(nodeId, await LoopDisk.create(join(directory, `disk${nodeId}`), Number(values['disk-mb'])))
+}
+const dataDirectoryOf = (nodeId: number) => join((disks.get(nodeId) as LoopDisk).mountPoint, 'data')
+const kind = values.server as ServerKind
+const cluster = await Cluster.prepare({ kind, directory, nodes: 3, network, dataDirectoryOf })
 await cluster.start()
 await cluster.createTopic(topic, partitions, { 'min.insync.replicas': '2' })
 say(`three nodes of ${cluster.kind} serve, seed ${values.seed}, their logs and data are in ${directory}`)
@@ -90,7 +99,7 @@ const loads = (['librdkafka', 'java'] as const).map((client, producer) => {
     },
   })
 })
-const nemesis = new Nemesis({ cluster, random, clientZone }, values.faults.split(','))
+const nemesis = new Nemesis({ cluster, random, clientZone, disks }, values.faults.split(','))
 
 /** Reads along for as long as the faults last. */
 async function readAlong(until: () => boolean): Promise<void> {

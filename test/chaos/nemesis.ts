@@ -1,5 +1,7 @@
 import type { Random } from '../../src/base/random.ts'
 import { type Cluster, zoneOf } from '../cluster/cluster.ts'
+import { LoopDisk } from '../crash/loop-disk.ts'
+import { Background } from '../support/process.ts'
 
 /** One fault as it was: for the report, and to find which one a gap belongs to. */
 export interface Strike {
@@ -15,6 +17,8 @@ interface Context {
   readonly random: Random
   /** Where the producers run. */
   readonly clientZone: string
+  /** By node: the file system that holds all it has. */
+  readonly disks: ReadonlyMap<number, LoopDisk>
 }
 
 /** Does something bad; what it returns undoes it. */
@@ -68,6 +72,48 @@ const oneWay: Fault = async ({ cluster, random }, nodeId) => {
   return () => cluster.heal()
 }
 
+/** Of its disk, what was synced is left. */
+const cutPower: Fault = async (context, nodeId) => cutPowerOf(context, [nodeId])
+
+const cutAllPower: Fault = async (context) =>
+  cutPowerOf(
+    context,
+    context.cluster.nodes.filter(({ isRunning }) => isRunning).map(({ place }) => place.nodeId),
+  )
+
+async function cutPowerOf({ cluster, disks }: Context, nodeIds: readonly number[]): Promise<() => Promise<void>> {
+  const machines = nodeIds.map((id) => ({ disk: diskOf(disks, id), pid: cluster.node(id).process.pid }))
+  await LoopDisk.cutPower(machines, async () => {
+    for (const id of nodeIds) await cluster.node(id).kill()
+  })
+  return async () => {
+    for (const id of nodeIds) await cluster.node(id).launch()
+    for (const id of nodeIds) await cluster.node(id).ready(90_000)
+  }
+}
+
+const fillDisk: Fault = async ({ disks }, nodeId) => {
+  const free = diskOf(disks, nodeId).fill()
+  return async () => free()
+}
+
+/** Every write and sync takes a third of a second, and every system call a little: the process is traced. */
+const slowDisk: Fault = async ({ cluster }, nodeId) => {
+  const calls = 'fdatasync,fsync,pwrite64,pwritev,pwritev2,writev'
+  const args = ['-f', '-q', '-o', '/dev/null', '-p', String(cluster.node(nodeId).process.pid)]
+  args.push('-e', `trace=${calls}`, '-e', `inject=fdatasync,fsync,pwritev,pwritev2,pwrite64:delay_enter=300000`)
+  const tracer = new Background('strace', 'strace', args, { outputFile: '/dev/null' })
+  return async () => {
+    await tracer.stop()
+  }
+}
+
+function diskOf(disks: ReadonlyMap<number, LoopDisk>, nodeId: number): LoopDisk {
+  const disk = disks.get(nodeId)
+  if (disk === undefined) throw new Error(`node ${nodeId} has no disk of its own`)
+  return disk
+}
+
 function othersOf(cluster: Cluster, nodeId: number): number[] {
   return cluster.nodes.map(({ place }) => place.nodeId).filter((id) => id !== nodeId)
 }
@@ -82,6 +128,10 @@ const faults: Readonly<Record<string, { run: Fault; forMs: readonly [number, num
   'node cut from nodes': { run: cutFromNodes, forMs: [500, 12_000] },
   'node muted': { run: mute, forMs: [500, 12_000] },
   'one-way cut': { run: oneWay, forMs: [500, 12_000] },
+  'power cut': { run: cutPower, forMs: [0, 8000] },
+  'power cut of all': { run: cutAllPower, forMs: [0, 2000] },
+  'full disk': { run: fillDisk, forMs: [500, 12_000] },
+  'slow disk': { run: slowDisk, forMs: [500, 12_000] },
 }
 export const faultNames: readonly string[] = Object.keys(faults)
 

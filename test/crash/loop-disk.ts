@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { atExit } from '../support/at-exit.ts'
 import { runOrFail } from '../support/process.ts'
@@ -67,6 +67,16 @@ export class LoopDisk {
     for (const { disk } of machines) await disk.#picture()
     await killAll()
     for (const { disk } of machines) await disk.#restore()
+  }
+
+  /** Takes all the room that is left; what it returns gives it back. */
+  fill(): () => void {
+    const file = join(this.mountPoint, 'filler')
+    const { bavail, bsize } = statfsSync(this.mountPoint)
+    // Root may use the blocks that others may not, so what is left is written until nothing more fits.
+    spawnSync('fallocate', ['-l', String(bavail * bsize), file])
+    spawnSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=64k', 'oflag=append', 'conv=notrunc'], { stdio: 'ignore' })
+    return () => rmSync(file, { force: true })
   }
 
   #unmountNow(): void {
