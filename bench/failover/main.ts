@@ -1,14 +1,16 @@
 /**
- * `npm run bench -- failover [--kills 50] [--repeats 5] [--faults kill,pause,…] [--only kafka|millrace] [--write]`, as root
+ * `npm run bench -- failover [--kills 50] [--repeats 5] [--faults kill,pause,…] [--only kafka|millrace] [--client java]
+ * [--write]`, as root
  *
  * How long a producer gets no acknowledgement while nodes of a cluster of three die, stand still, are cut off or are stopped:
  * Millrace and a real Apache Kafka, each with its default timeouts, each in three network namespaces. The client is the same
- * idempotent librdkafka producer with its own defaults. Only where a node falls silent without closing its connections does
+ * idempotent librdkafka (or Java) producer with its own defaults. Only where a node falls silent without closing its connections does
  * the client's own patience decide (a minute by default), so there both sides get a client that waits one second.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { enterOwnNetwork } from '../../test/cluster/zone-network.ts'
+import type { LoadClient } from '../../test/load/load.ts'
 import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts'
 import type { ServerKind } from '../../test/support/server.ts'
 import { missingTools } from '../../test/support/toolchain.ts'
@@ -24,6 +26,7 @@ const { values } = parseArgs({
     repeats: { type: 'string', default: '5' },
     faults: { type: 'string', default: Object.keys(faults).join(',') },
     'per-second': { type: 'string', default: '1000' },
+    client: { type: 'string', default: 'librdkafka' },
     only: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
@@ -35,6 +38,7 @@ if (missing.length > 0) {
 }
 await enterOwnNetwork()
 const kinds = (['millrace', 'kafka'] as const).filter((kind) => values.only === undefined || values.only === kind)
+const client = values.client as LoadClient
 const directory = temporaryDirectory('failover')
 
 /** Names of figures, with what they should be at most. */
@@ -59,7 +63,8 @@ const silent = new Set(['pause', 'cut'])
 async function runOn(kind: ServerKind, names: readonly string[], settings: Record<string, string>): Promise<void> {
   if (names.length === 0) return
   const home = join(directory, `${kind}-${names.join('-')}`)
-  const rig = await Rig.start({ kind, directory: home, perSecond: Number(values['per-second']), settings })
+  const perSecond = Number(values['per-second'])
+  const rig = await Rig.start({ kind, client, directory: home, perSecond, settings })
   for (const name of names) {
     const fault = faults[name]
     if (fault === undefined) throw new Error(`no fault ${name}; there are ${Object.keys(faults).join(', ')}`)
@@ -79,7 +84,7 @@ for (const kind of kinds) {
   const few = wanted.filter((name) => !silent.has(name))
   await runOn(kind, few, {})
   const quiet = wanted.filter((name) => silent.has(name))
-  await runOn(kind, quiet, { 'socket.timeout.ms': '1000' })
+  await runOn(kind, quiet, client === 'java' ? { 'request.timeout.ms': '1000' } : { 'socket.timeout.ms': '1000' })
 }
 
 function cells(list: readonly number[]): [string, string] {

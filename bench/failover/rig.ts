@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { Cluster, zoneOf } from '../../test/cluster/cluster.ts'
 import { ZoneNetwork } from '../../test/cluster/zone-network.ts'
-import { Load } from '../../test/load/load.ts'
+import { Load, type LoadClient } from '../../test/load/load.ts'
 import { until } from '../../test/support/process.ts'
 import type { ServerKind } from '../../test/support/server.ts'
 import { electPreferred } from '../../test/support/wire-admin.ts'
@@ -31,11 +31,12 @@ export class Rig {
 
   static async start(options: {
     kind: ServerKind
+    client: LoadClient
     directory: string
     perSecond: number
     settings: Readonly<Record<string, string>>
   }): Promise<Rig> {
-    const { kind, directory, perSecond, settings } = options
+    const { kind, client, directory, perSecond, settings } = options
     mkdirSync(directory, { recursive: true })
     const network = await ZoneNetwork.create([1, 2, 3].map(zoneOf).concat(CLIENTS))
     const cluster = await Cluster.prepare({ kind, directory, nodes: 3, network })
@@ -43,11 +44,12 @@ export class Rig {
     await cluster.createTopic(topic, partitions.length, { 'min.insync.replicas': '2' })
     const acks = new AckTimes()
     const load = new Load({
-      client: 'librdkafka',
+      client,
       addresses: cluster.addresses,
       topic,
       producer: 0,
       partitions: partitions.length,
+      keys: 100,
       perSecond,
       valueBytes: 500,
       settings,
