@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Sim } from '../sim/sim.ts'
 import { simulate } from '../sim/sim.ts'
 import { type ClusterSettings, ReplicaCluster } from '../testing/replica-cluster.ts'
-import { batchOf } from '../testing/replica-node.ts'
+import { batchOf, requestContext } from '../testing/replica-node.ts'
 
 async function withCluster(
   run: (cluster: ReplicaCluster, sim: Sim) => Promise<void>,
@@ -45,3 +45,65 @@ test('a follower that is silent leaves the in-sync replicas, and comes back once
     },
     { replica: { lagTimeMaxMs: 10_000 } },
   ))
+
+test('a fetch that waits at the leader is called back for a partition that has just come', () =>
+  withCluster(async (cluster, sim) => {
+    cluster.createTopic('a')
+    await sim.runFor(100)
+    for (const name of ['b', 'c']) {
+      cluster.createTopic(name, { idByte: name.charCodeAt(0) })
+      await sim.runFor(5)
+      const beganMs = sim.nowMs
+      assert.equal((await cluster.node(1).produce(name, batchOf(['x']))).errorCode, 0)
+      assert.ok(sim.nowMs - beganMs < 40, `${sim.nowMs - beganMs} ms`)
+    }
+  }))
+
+test('an acknowledgement costs a follower two fetches: one brings the record, one the news that it is committed', () =>
+  withCluster(async (cluster, sim) => {
+    cluster.createTopic('a')
+    await sim.runFor(100)
+    await cluster.node(1).produce('a', batchOf(['warm']))
+    await sim.runFor(100)
+    const { metrics } = cluster.node(2).replicas
+    const before = { ...metrics }
+    const tookMs: number[] = []
+    for (let index = 0; index < 20; index++) {
+      const beganMs = sim.nowMs
+      await cluster.node(1).produce('a', batchOf([`${index}`]))
+      tookMs.push(sim.nowMs - beganMs)
+      await sim.runFor(20)
+    }
+    assert.ok(metrics.followerFetches - before.followerFetches <= 44, `${metrics.followerFetches} fetches`)
+    assert.equal(metrics.followerWakes, before.followerWakes)
+    assert.ok(Math.max(...tookMs) < 8, `${tookMs.map((ms) => ms.toFixed(1))} ms`)
+  }))
+
+test('an idle follower of many partitions asks twice a second, in few bytes', () =>
+  withCluster(async (cluster, sim) => {
+    cluster.createTopic('a', { partitions: 300 })
+    await sim.runFor(2000)
+    const { metrics } = cluster.node(2).replicas
+    const before = metrics.followerFetches
+    await sim.runFor(10_000)
+    const fetches = metrics.followerFetches - before
+    assert.ok(fetches >= 15 && fetches <= 25, `${fetches} fetches`)
+  }))
+
+test('a leader whose start lies within a batch is followed from the whole batch on', () =>
+  withCluster(async (cluster, sim) => {
+    cluster.createTopic('a')
+    await sim.runFor(100)
+    await cluster.kill(3)
+    await cluster.node(1).produce('a', batchOf(['0', '1', '2']))
+    await cluster.node(1).produce('a', batchOf(['3']))
+    const topics = [{ name: 'a', partitions: [{ partitionIndex: 0, offset: 1 }] }]
+    await cluster.node(1).replicas.deleteRecords({ topics, timeoutMs: 1000 }, requestContext(2))
+    await cluster.node(3).start()
+    await sim.runFor(1500)
+    const { log } = cluster.node(3).partition('a')
+    assert.deepEqual([log?.logStartOffset, log?.endOffset], [1, 4])
+    cluster.controller.lead('a', 3)
+    await sim.runFor(100)
+    assert.deepEqual((await cluster.node(3).fetch('a', { offset: 1 })).highWatermark, 4)
+  }))

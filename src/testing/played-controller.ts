@@ -34,8 +34,11 @@ export class PlayedController {
     this.onImage()
   }
 
-  /** A process of the broker has come up: returns its epoch. It is fenced until `unfence`. */
-  register(brokerId: number, incarnationId: string): number {
+  /**
+   * A process of the broker has come up: returns its epoch. It is fenced until `unfence`, and leaves the ISRs unless it is
+   * known to have kept all that it had on disk.
+   */
+  register(brokerId: number, incarnationId: string, { staysInSync = false } = {}): number {
     const brokerEpoch = this.#nextEpoch++
     const value = {
       brokerId,
@@ -50,7 +53,7 @@ export class PlayedController {
       logDirs: [],
       cordonedLogDirs: null,
     }
-    this.commit({ type: 'RegisterBroker', value }, ...this.#without(brokerId))
+    this.commit({ type: 'RegisterBroker', value }, ...(staysInSync ? [] : this.#without(brokerId)))
     return brokerEpoch
   }
 

@@ -136,10 +136,10 @@ export class ReplicaMember {
   }
 
   /** A new process: registers, opens its logs, is unfenced. */
-  async start(): Promise<void> {
+  async start(options: { readonly staysInSync?: boolean } = {}): Promise<void> {
     const { controller } = this.#cluster
     const process = this.machine.boot()
-    const brokerEpoch = controller.register(this.id, topicIdOf(100 + this.id))
+    const brokerEpoch = controller.register(this.id, topicIdOf(100 + this.id), options)
     const running = await Running.open(this.#cluster, this, process, brokerEpoch)
     this.#running = running
     controller.unfence(this.id)
