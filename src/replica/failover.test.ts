@@ -79,8 +79,8 @@ test('scenario 3: a follower that restarts before it learnt the high watermark k
     assert.equal(cluster.node(2).partition('a').highWatermark, 1)
   }))
 
-test('scenario 4: two that lose power with a record more each make one history', () =>
-  simulate({ seed: 3 }, async (sim) => {
+test('scenario 4: two that lose power with a record more each make one history', async () => {
+  await simulate({ seed: 3 }, async (sim) => {
     const cluster = await ReplicaCluster.start(sim, { nodes: 2 })
     cluster.createTopic('a')
     await sim.runFor(100)
@@ -102,7 +102,8 @@ test('scenario 4: two that lose power with a record more each make one history',
     await allHold(cluster, ['both', 'of 2'])
     const [one, two] = cluster.nodes.map((node) => node.partition('a').log)
     assert.deepEqual(one?.epochs.entries, two?.epochs.entries)
-  }))
+  })
+})
 
 test('scenario 5: leaders that change faster than anyone hears of them leave one history', () =>
   withTopic(async (cluster, sim) => {
