@@ -37,6 +37,8 @@ export interface CreatedTopic extends ItemResult {
   /** -1 when the server does not say. */
   readonly partitions: number
   readonly replicationFactor: number
+  /** What its creator should know, although it was created: that copies share a host, say. */
+  readonly note: string | null
 }
 
 export type ConfigResourceKind = 'topic' | 'broker' | 'broker-logger' | 'client-metrics' | 'group'
@@ -139,6 +141,7 @@ export class Admin {
     return response.topics.map((topic) => ({
       ...itemOf(topic.name, topic, `create topic ${topic.name}`),
       topicId: topic.topicId as TopicId,
+      note: topic.errorCode === ErrorCode.NONE ? topic.errorMessage : null,
       partitions: topic.numPartitions,
       replicationFactor: topic.replicationFactor,
     }))

@@ -13,6 +13,7 @@ import {
 } from './decision.ts'
 import { manualAssignmentProblem, newPartition } from './partition-records.ts'
 import { placeReplicas } from './placement.ts'
+import { spreadShortfall } from './spread.ts'
 
 type Wanted = CreatePartitionsRequest['topics'][number]
 
@@ -31,10 +32,22 @@ export function createPartitions(
     if ('errorCode' in made) results.push({ name, ...made })
     else {
       records.push(...made)
-      results.push({ name, ...ACCEPTED })
+      results.push({ name, ...ACCEPTED, errorMessage: shortfall(context, wanted[0] as Wanted) })
     }
   }
   return { records: request.validateOnly ? [] : records, response: { throttleTimeMs: 0, results } }
+}
+
+/** What the copies of the new partitions want for. */
+function shortfall({ image }: DecisionContext, { name, assignments }: Wanted): string | null {
+  const topic = image.topic(name)
+  return assignments !== null || topic === undefined ? null : spreadShortfall(image.brokers.values(), copiesOf(topic))
+}
+
+/** Those that a reassignment is adding do not count yet. */
+function copiesOf(topic: TopicImage): number {
+  const first = topic.partitions[0]
+  return first === undefined ? 1 : first.replicas.length - first.addingReplicas.length
 }
 
 function growTopic({ image }: DecisionContext, wanted: Wanted, recordsBefore: number): MetadataRecord[] | Refusal {
@@ -43,7 +56,7 @@ function growTopic({ image }: DecisionContext, wanted: Wanted, recordsBefore: nu
   const countRefusal = checkCount(topic, wanted, recordsBefore)
   if (countRefusal !== null) return countRefusal
   const first = topic.partitions.length
-  const replicationFactor = topic.partitions[0]?.replicas.length ?? 1
+  const replicationFactor = copiesOf(topic)
   const manual = wanted.assignments?.map(({ brokerIds }) => brokerIds) ?? null
   for (const replicas of manual ?? []) {
     const problem = manualAssignmentProblem(image, replicas, replicationFactor)

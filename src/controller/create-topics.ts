@@ -11,6 +11,7 @@ import { brokerNumber, isBrokerConfigSet } from './config-view.ts'
 import {
   type Decision,
   type DecisionContext,
+  type Notice,
   PARTITIONS_PER_REQUEST_MAX,
   type Refusal,
   refusal,
@@ -19,6 +20,7 @@ import {
 import { describeTopic } from './describe-configs.ts'
 import { manualAssignmentProblem, newPartition } from './partition-records.ts'
 import { placeReplicas } from './placement.ts'
+import { spreadShortfall } from './spread.ts'
 import { type CollidingNames, isMetadataTopic, topicNameProblem } from './topic-names.ts'
 
 type Wanted = CreateTopicsRequest['topics'][number]
@@ -28,7 +30,10 @@ type Replicas = readonly (readonly number[])[]
 /** With no number given and none set, a topic gets this many copies, or one on each broker while there are fewer. */
 export const REPLICATION_FACTOR_WANTED = 3
 
-/** Each topic succeeds or fails on its own; what succeeds is committed together. */
+/**
+ * Each topic succeeds or fails on its own; what succeeds is committed together. Where there are too few hosts or zones for
+ * its copies, a topic is created all the same, and its answer says so.
+ */
 export function createTopics(
   context: DecisionContext,
   collidingNames: CollidingNames,
@@ -37,6 +42,7 @@ export function createTopics(
   const perName = Map.groupBy(request.topics, ({ name }) => name)
   const records: MetadataRecord[] = []
   const results: Result[] = []
+  const notices: Notice[] = []
   let rotation = context.image.topicsById.size
   let partitions = 0
   for (const [name, wanted] of perName) {
@@ -50,9 +56,14 @@ export function createTopics(
       records.push(...made.records)
       results.push(made.result)
       partitions += made.result.numPartitions
+      if (made.result.errorMessage !== null && !request.validateOnly) notices.push(shortfall(made.result))
     }
   }
-  return { records: request.validateOnly ? [] : records, response: { throttleTimeMs: 0, topics: results } }
+  return { records: request.validateOnly ? [] : records, notices, response: { throttleTimeMs: 0, topics: results } }
+}
+
+function shortfall({ name, errorMessage }: Result): Notice {
+  return { level: 'info', message: `Topic ${name} is created. ${errorMessage}`, details: { topic: name } }
 }
 
 function failed(name: string, { errorCode, errorMessage }: Refusal): Result {
@@ -103,7 +114,8 @@ function createTopic(
       name: topic.name,
       topicId,
       errorCode: ErrorCode.NONE,
-      errorMessage: null,
+      // With a code of success: what the creator should know about it.
+      errorMessage: topic.assignments.length > 0 ? null : spreadShortfall(image.brokers.values(), replicationFactor),
       topicConfigErrorCode: ErrorCode.NONE,
       numPartitions: replicas.length,
       replicationFactor,

@@ -3,6 +3,7 @@ import { fence, sessionTimeoutMs } from './brokers.ts'
 import { brokerConfig, brokerNumber } from './config-view.ts'
 import { type Due, NOTHING_DUE } from './decision.ts'
 import { changesOf, type Ruling, topicsById } from './elections.ts'
+import { raiseInternalCopies } from './internal-topics.ts'
 import { NO_LEADER } from '../metadata/records.ts'
 
 /** Kafka's: elections of one batch, so that requests get their turn in between. */
@@ -19,6 +20,8 @@ export class DueWork {
   #uncleanAtMs: number
   /** Configs when leaderless partitions were last looked at: a topic may have been allowed unclean elections since. */
   #uncleanConfigs: unknown = null
+  /** Brokers and topics when the copies of the internal topics were last looked at. */
+  #copiesOf: readonly [brokers: unknown, topics: unknown] = [null, null]
 
   constructor(sessions: BrokerSessions, nowMs: number) {
     this.#sessions = sessions
@@ -27,7 +30,7 @@ export class DueWork {
   }
 
   next(context: Ruling, nowMs: number): Due {
-    const works = [this.#silence, this.#uncleanElections, this.#preferredLeaders]
+    const works = [this.#silence, this.#uncleanElections, this.#internalCopies, this.#preferredLeaders]
     for (const work of works) {
       const due = work.call(this, context, nowMs)
       if (due.records.length > 0) return due
@@ -61,6 +64,13 @@ export class DueWork {
       this.#uncleanConfigs = image.configs
     }
     return due
+  }
+
+  #internalCopies(context: Ruling): Due {
+    const { brokers, topicsByName } = context.image
+    if (brokers === this.#copiesOf[0] && topicsByName === this.#copiesOf[1]) return NOTHING_DUE
+    this.#copiesOf = [brokers, topicsByName]
+    return raiseInternalCopies(context)
   }
 
   #preferredLeaders(context: Ruling, nowMs: number): Due {

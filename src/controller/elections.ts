@@ -13,7 +13,7 @@ export interface Changes {
 }
 
 /** What is wanted of a partition, or null when it is not concerned. */
-type Wanted = (partition: PartitionImage, rules: TopicRules) => PartitionTarget | null
+type Wanted = (partition: PartitionImage, rules: TopicRules, partitionId: number) => PartitionTarget | null
 
 /**
  * `brokerId` stops: fenced, in a controlled stop, or come back as another incarnation. It leads no more and leaves each ISR;
@@ -64,7 +64,7 @@ export function changesOf(
     for (const [partitionId, partition] of topic.partitions.entries()) {
       if (records.length >= recordsMax) return { records, notices }
       const rules = rulings.of(topic)
-      const target = wanted(partition, rules)
+      const target = wanted(partition, rules, partitionId)
       const change = target === null ? null : changeOf(partition, target, rules)
       if (change === null) continue
       records.push(partitionChange({ topicId: topic.topicId, partitionId, ...change.fields }))

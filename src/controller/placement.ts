@@ -17,8 +17,8 @@ export interface NoPlacement {
 
 /**
  * Spreads replicas so that copies of one partition share a zone, then a host, then nothing at all, only when there is no
- * other way, and so that leaders and replicas are even over the brokers. Fenced brokers take followers but no leaders,
- * as they may come back.
+ * other way, and so that leaders and replicas are even over the brokers. Fenced and stopping brokers take followers but no
+ * leaders, as they may come back.
  *
  * The brokers stand in a ring in which neighbours differ in zone and then in host as long as possible. Partition p leads
  * at the ring's place p; its other copies follow round the ring, at a distance that grows with every full turn so that
@@ -30,7 +30,7 @@ export function placeReplicas(brokers: readonly BrokerImage[], request: Placemen
   if (replicationFactor <= 0) {
     return { error: `Invalid replication factor ${replicationFactor}: the replication factor must be positive.` }
   }
-  const leaders = ringOf(brokers.filter(({ fenced }) => !fenced))
+  const leaders = ringOf(brokers.filter((broker) => !isAway(broker)))
   if (leaders.length === 0) return { error: 'All brokers are currently fenced.' }
   if (replicationFactor > brokers.length) {
     return {
@@ -70,13 +70,17 @@ function leastShared(candidates: readonly BrokerImage[], chosen: readonly Broker
   for (const candidate of candidates) {
     const zones = chosen.filter((each) => each.rack === candidate.rack).length
     const hosts = chosen.filter((each) => hostOf(each) === hostOf(candidate)).length
-    const cost = (zones * 1000 + hosts) * 2 + (candidate.fenced ? 1 : 0)
+    const cost = (zones * 1000 + hosts) * 2 + (isAway(candidate) ? 1 : 0)
     if (cost < bestCost) {
       best = candidate
       bestCost = cost
     }
   }
   return best
+}
+
+function isAway({ fenced, inControlledShutdown }: BrokerImage): boolean {
+  return fenced || inControlledShutdown
 }
 
 /** Two nodes with one address are on one host. */

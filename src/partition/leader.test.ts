@@ -25,7 +25,7 @@ function lead(command: Command): PartitionLeader {
     registration: { replicas, addingReplicas: [], isr: command.numbers('isr', replicas), partitionEpoch: 0 },
     eligible: eligible(command.numbers('eligible', replicas)),
     durability: command.text('mode', 'fsync') as Durability,
-    minInsyncReplicas: command.number('min', 1),
+    minInsyncReplicas: command.text('min', '1') === 'unset' ? null : command.number('min', 1),
     lagTimeMaxMs: 10_000,
     endOffset: end,
     writtenOffset: end,

@@ -18,14 +18,14 @@ export async function createTopics(names: readonly string[], flags: TopicFlags):
     const created = await admin.createTopics(names.map((name) => ({ name, ...wanted })))
     const isThere = (errorCode: number | undefined) => errorCode === ErrorCode.TOPIC_ALREADY_EXISTS
     const failed = created.filter(({ error }) => error !== null && !(flags.ifNotExists && isThere(error.errorCode)))
-    const shown = created.map(({ name, error, topicId, partitions: count, replicationFactor: copies }) =>
+    const shown = created.map(({ name, error, note, topicId, partitions: count, replicationFactor: copies }) =>
       error === null
-        ? { name, created: true, topicId, partitions: count, replicas: copies }
+        ? { name, created: true, topicId, partitions: count, replicas: copies, ...(note === null ? {} : { note }) }
         : { name, created: false, error: error.code, message: error.message },
     )
-    const lines = created.map(({ name, error, partitions: count, replicationFactor: copies }) => {
-      if (error === null)
-        return `created ${name}: ${counted(count, 'partition')}, ${counted(copies, 'copy', 'copies')} of each`
+    const lines = created.map(({ name, error, note, partitions: count, replicationFactor: copies }) => {
+      const made = `created ${name}: ${counted(count, 'partition')}, ${counted(copies, 'copy', 'copies')} of each`
+      if (error === null) return note === null ? made : `${made}. ${note}`
       return failed.some((topic) => topic.name === name) ? error.message : `${name} exists already`
     })
     await print(flags.format, shown, lines)

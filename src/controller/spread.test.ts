@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AlterPartition } from '../protocol/apis/alter-partition.ts'
+import { minInsync } from '../model/min-insync.ts'
+import { CreatePartitions } from '../protocol/apis/create-partitions.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { ShardCluster, type TestBroker } from '../testing/shard-cluster.ts'
+
+function noteOf(brokers: readonly TestBroker[], replicationFactor: number): string | null | undefined {
+  const cluster = new ShardCluster()
+  cluster.join(...brokers)
+  const created = cluster.createTopic('orders', { replicationFactor })
+  assert.equal(created?.errorCode, ErrorCode.NONE)
+  return created?.errorMessage
+}
+
+test('a topic whose copies must share a host or a zone is created, and its answer says so', () => {
+  const threeOnOne = [1, 2, 3].map((id) => ({ id, host: 'one' }))
+  assert.equal(noteOf(threeOnOne, 3), 'Of the 3 copies of a partition, some share a host (there is 1 host)')
+  assert.equal(noteOf(threeOnOne, 1), null)
+  const twoZones = [1, 2, 3].map((id) => ({ id, zone: `z${id % 2}` }))
+  assert.equal(noteOf(twoZones, 3), 'Of the 3 copies of a partition, some share a zone (there are 2 zones)')
+  assert.equal(noteOf(twoZones, 2), null)
+  const both = [1, 2, 3].map((id) => ({ id, zone: 'z', host: `h${id % 2}` }))
+  assert.match(noteOf(both, 3) ?? '', /share a host \(there are 2 hosts\) and a zone \(there is 1 zone\)$/)
+  assert.equal(
+    noteOf(
+      [1, 2, 3].map((id) => ({ id })),
+      3,
+    ),
+    null,
+  )
+})
+
+test('partitions that are added say the same', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1, host: 'one' }, { id: 2, host: 'one' })
+  cluster.createTopic('orders', { replicationFactor: 2 })
+  const topics = [{ name: 'orders', count: 3, assignments: null }]
+  const { results } = cluster.ask(CreatePartitions, { topics, timeoutMs: 1000, validateOnly: false })
+  assert.deepEqual([results[0]?.errorCode, results[0]?.errorMessage?.includes('share a host')], [ErrorCode.NONE, true])
+})
+
+/** All replicas of the topic that are being added catch up: their leaders take them in. */
+function catchUp(cluster: ShardCluster, name: string): void {
+  const topic = cluster.image.topic(name)
+  assert.ok(topic)
+  for (const [partitionIndex, partition] of topic.partitions.entries()) {
+    const { leader: brokerId, leaderEpoch, partitionEpoch, replicas } = partition
+    const newIsrWithEpochs = replicas.map((id) => ({ brokerId: id, brokerEpoch: -1 }))
+    const wanted = { partitionIndex, leaderEpoch, partitionEpoch, leaderRecoveryState: 0, newIsr: [], newIsrWithEpochs }
+    cluster.ask(AlterPartition, {
+      brokerId,
+      brokerEpoch: cluster.image.broker(brokerId)?.brokerEpoch ?? -1,
+      topics: [{ topicId: topic.topicId, partitions: [wanted] }],
+    })
+  }
+}
+
+test('the offsets topic of a cluster that began with one node gets its copies when others join', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 })
+  cluster.createTopic('__consumer_offsets', { numPartitions: 6, replicationFactor: 1 })
+  cluster.createTopic('orders', { numPartitions: 1, replicationFactor: 1 })
+  cluster.check()
+  const copies = () => cluster.image.topic('__consumer_offsets')?.partitions.map(({ replicas }) => replicas.length)
+  assert.deepEqual(new Set(copies()), new Set([1]))
+  cluster.join({ id: 2 }, { id: 3 })
+  cluster.check()
+  const growing = cluster.image.topic('__consumer_offsets')?.partitions ?? []
+  for (const { leader, isr, addingReplicas } of growing) {
+    assert.deepEqual([leader, isr, [...addingReplicas].sort((a, b) => a - b)], [1, [1], [2, 3]])
+  }
+  catchUp(cluster, '__consumer_offsets')
+  const grown = cluster.image.topic('__consumer_offsets')?.partitions ?? []
+  assert.ok(grown.every(({ isr, addingReplicas }) => isr.length === 3 && addingReplicas.length === 0))
+  assert.deepEqual(new Set(grown.map(({ replicas }) => replicas[0])), new Set([1, 2, 3]))
+  assert.equal(cluster.image.partition('orders', 0)?.replicas.length, 1)
+  const quiet = cluster.log.length
+  cluster.check()
+  assert.equal(cluster.log.length, quiet)
+})
+
+test('as many copies as its config names, and no more than there are brokers', () => {
+  const cluster = new ShardCluster(new Map([['offsets.topic.replication.factor', '2']]))
+  cluster.join({ id: 1 })
+  cluster.createTopic('__consumer_offsets', { numPartitions: 1, replicationFactor: 1 })
+  cluster.join({ id: 2 }, { id: 3 })
+  cluster.check()
+  assert.equal(cluster.image.partition('__consumer_offsets', 0)?.replicas.length, 2)
+})
+
+test('writers of a partition do not wait for copies that are being added', () => {
+  assert.deepEqual(
+    [1, 2, 3, 5].map((copies) => minInsync(null, copies)),
+    [1, 1, 2, 2],
+  )
+  assert.deepEqual([minInsync(2, 1), minInsync(2, 3), minInsync(9, 3)], [1, 2, 3])
+})
