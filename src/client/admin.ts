@@ -301,9 +301,14 @@ export class Admin {
     })
   }
 
-  /** The data folders of these nodes, all when left out, with the replicas in them. */
+  async #aliveNodes(): Promise<number[]> {
+    const { brokers } = await this.describeCluster()
+    return brokers.filter(({ isFenced }) => !isFenced).map(({ nodeId }) => nodeId)
+  }
+
+  /** The data folders of these nodes, all that live when left out, with the replicas in them. */
   async describeLogDirs(nodeIds?: readonly number[]): Promise<LogDirDescription[]> {
-    const nodes = nodeIds ?? (await this.describeCluster()).brokers.map(({ nodeId }) => nodeId)
+    const nodes = nodeIds ?? (await this.#aliveNodes())
     await this.#client.retry('the brokers', () => this.#client.refresh())
     const answers = await Promise.all(
       nodes.map((nodeId) => this.#client.request(nodeId, DescribeLogDirs, { topics: null })),

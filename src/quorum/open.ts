@@ -40,6 +40,7 @@ export interface OpenQuorumOptions {
   readonly onImage: ImageListener
   readonly onFailure: (error: Error) => void
   readonly onLeader?: (leaderId: number | null) => void
+  readonly onActive?: () => void
 }
 
 /** Nothing is ever removed by age or size: only what a snapshot holds may go. */
@@ -60,21 +61,31 @@ const FETCH_MAX_WAIT_MS = 500
  * refused, for a new cluster would not know them. Rejects with `MetadataUnreadableError`, or with what storage rejects with.
  */
 export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<Quorum> {
-  const { logs, dataFolder, broker, autoJoin, onImage, onFailure, onLeader = () => {}, peers } = options
+  const {
+    logs,
+    dataFolder,
+    broker,
+    autoJoin,
+    onImage,
+    onFailure,
+    onLeader = () => {},
+    onActive = () => {},
+    peers,
+  } = options
   const folder = metadataFolder(dataFolder)
   const config = { ...metadataLogConfig, segmentBytes: staticNumber(broker, 'metadata.log.segment.bytes') }
   const partitionLog = await logs.openLog(topicPartition, METADATA_TOPIC_ID, config)
   const self: ReplicaKey = { id: broker.brokerId, directoryId: logs.metaProperties.directoryId }
   await settleNewFolder(env, options, partitionLog, self)
   const loaded = await load(() => loadMetadata(env, folder, partitionLog), folder)
-  refuseForeignVoter(loaded, self, folder)
+  refuseForeignVoter(loaded, self, folder, options.join.length > 0)
   refuseUnserved(loaded, dataFolder)
   const snapshots = await SnapshotStore.open(env, folder, loaded.snapshot?.id ?? null, partitionLog.logStartOffset)
   await snapshots.removeUnfinished()
   const log = new MetadataLog(env, partitionLog, snapshots)
   const state = await load(() => readQuorumState(env.disk, folder), folder)
   const raft = { ...raftOptions(env, options, loaded, self), state }
-  const listeners = { onImage, onFailure, onLeader }
+  const listeners = { onImage, onFailure, onLeader, onActive }
   const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, autoJoin, ...listeners })
   await quorum.start()
   return quorum
@@ -161,12 +172,17 @@ async function refuseJoiner(env: Env, folder: string, isController: boolean): Pr
  * A voter is its directory: the same number on another disk has not got what the old one promised (reliability I11). Where
  * nobody else votes, nobody could ever lead, or let this one in.
  */
-function refuseForeignVoter({ quorumRecords }: LoadedMetadata, self: ReplicaKey, folder: string): void {
+function refuseForeignVoter(
+  { quorumRecords }: LoadedMetadata,
+  self: ReplicaKey,
+  folder: string,
+  hasJoined: boolean,
+): void {
   const last = quorumRecords.findLast(({ record }) => record.type === 'KRaftVoters')?.record
   const voters = last?.type === 'KRaftVoters' ? last.value.voters : []
   const [only, ...others] = voters
-  if (only === undefined || others.length > 0 || only.voterId !== self.id) return
-  if (only.voterDirectoryId === self.directoryId) return
+  if (only === undefined || others.length > 0) return
+  if (only.voterId === self.id ? only.voterDirectoryId === self.directoryId : hasJoined) return
   throw new MetadataUnreadableError(
     `The quorum in ${folder} is that of voter ${only.voterId} (directory ${only.voterDirectoryId}), ` +
       `but this is node ${self.id} with directory ${self.directoryId}.`,

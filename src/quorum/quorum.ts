@@ -41,6 +41,8 @@ export interface QuorumOptions {
   readonly autoJoin: boolean
   /** Another node leads, or none that is known. */
   readonly onLeader: (leaderId: number | null) => void
+  /** This node has become the active controller and takes requests. */
+  readonly onActive: () => void
 }
 
 /** How often it is looked whether a snapshot is due by time. */
@@ -313,6 +315,7 @@ export class Quorum {
     this.#active = new ActiveController(this.#env, { epoch, clusterId, broker, log, image, isInTransaction })
     this.#env.log.info('This node is the active controller', { epoch, offset: image.position.offset })
     this.#active.begin()
+    this.#options.onActive()
   }
 
   #ledLog(epoch: number): LedLog {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ControllerApi } from '../controller/shard.ts'
 import { partitionForKey } from '../coordinator/partition-for.ts'
 import type { FindCoordinator } from '../protocol/apis/find-coordinator.ts'
 import type { Metadata } from '../protocol/apis/metadata.ts'
@@ -9,7 +10,7 @@ import { ManualEnv } from '../testing/manual-env.ts'
 import { ShardCluster, TEST_CLUSTER_ID } from '../testing/shard-cluster.ts'
 import { AutoTopics } from './auto-topics.ts'
 import type { Call } from './connections/call.ts'
-import { type ControllerChannel, ControllerUnavailableError } from './controller-channel.ts'
+import { type ControllerForwarder, ControllerUnavailableError } from './controller-channel.ts'
 import { Endpoints } from './endpoints.ts'
 import { findCoordinator } from './handlers/find-coordinator.ts'
 import { metadata } from './handlers/metadata.ts'
@@ -26,14 +27,14 @@ function clusterOf(settings: Record<string, string> = {}, { isAway = false } = {
     image: () => cluster.image,
     activeController: () => 1,
   }
-  const channel: ControllerChannel = {
-    send: async (api, request) => {
+  const forwarder: ControllerForwarder = {
+    forward: async (api, request) => {
       if (isAway) throw new ControllerUnavailableError('away')
-      return cluster.ask(api, request)
+      return { response: cluster.ask(api as ControllerApi, request as never) as never, metadataOffset: -1 }
     },
   }
   const endpoints = new Endpoints({ nodeId: 1, advertised: new Set(), image: () => cluster.image })
-  const topics = new AutoTopics({ source, broker, channel, caughtUp: async () => {} })
+  const topics = new AutoTopics({ source, broker, forwarder, caughtUp: async () => {} })
   const connection = { listenerName: 'PLAINTEXT', local: { host: '192.168.7.7', port: 19_092 } }
   const call = (version: number) => ({ version, clientId: 'test', connection }) as unknown as Call
   const handle = <T>(served: { handle: (request: never, call: Call) => unknown }, request: unknown, version: number) =>

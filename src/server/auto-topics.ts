@@ -3,7 +3,7 @@ import { OFFSETS_TOPIC } from '../controller/topic-names.ts'
 import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { RequestOf } from '../protocol/schema.ts'
-import { type ControllerChannel, ControllerUnavailableError } from './controller-channel.ts'
+import { type ControllerForwarder, ControllerUnavailableError } from './controller-channel.ts'
 import type { OffsetsTopicCreator } from './handlers/find-coordinator.ts'
 import type { TopicCreator } from './handlers/metadata.ts'
 import type { MetadataSource } from './services.ts'
@@ -13,6 +13,8 @@ type WantedTopic = RequestOf<typeof CreateTopics>['topics'][number]
 /** "The cluster's default". */
 const DEFAULT = -1
 const TIMEOUT_MS = 30_000
+/** Asked by this node itself, for whoever it was that needed the topic. */
+const OWN = { version: CreateTopics.versions[1], clientId: null, host: '127.0.0.1', gone: false }
 
 /**
  * Topics that come into being without anybody creating them: what a client asks for, where that is allowed, and the
@@ -21,21 +23,21 @@ const TIMEOUT_MS = 30_000
 export class AutoTopics implements TopicCreator, OffsetsTopicCreator {
   readonly #source: MetadataSource
   readonly #broker: BrokerContext
-  readonly #channel: ControllerChannel
+  readonly #forwarder: ControllerForwarder
   /** Resolves when this node's image holds the metadata record at `offset` and all before. */
-  readonly #caughtUp: () => Promise<void>
+  readonly #caughtUp: (offset: number) => Promise<void>
   /** By topic name: one creation at a time, shared by all who ask. */
   readonly #creating = new Map<string, Promise<number>>()
 
   constructor(options: {
     source: MetadataSource
     broker: BrokerContext
-    channel: ControllerChannel
-    caughtUp: () => Promise<void>
+    forwarder: ControllerForwarder
+    caughtUp: (offset: number) => Promise<void>
   }) {
     this.#source = options.source
     this.#broker = options.broker
-    this.#channel = options.channel
+    this.#forwarder = options.forwarder
     this.#caughtUp = options.caughtUp
   }
 
@@ -68,16 +70,17 @@ export class AutoTopics implements TopicCreator, OffsetsTopicCreator {
   async #create(topic: WantedTopic): Promise<number> {
     try {
       const request = { topics: [topic], timeoutMs: TIMEOUT_MS, validateOnly: false }
-      const { topics } = await this.#channel.send(CreateTopics, request)
-      const errorCode = topics[0]?.errorCode ?? ErrorCode.NONE
+      const { response, metadataOffset } = await this.#forwarder.forward(CreateTopics, request, OWN)
+      const [result] = response.topics
+      const errorCode = result?.errorCode ?? ErrorCode.NONE
       if (errorCode !== ErrorCode.NONE && errorCode !== ErrorCode.TOPIC_ALREADY_EXISTS) {
         this.#source.env.log.warn('a topic could not be created', {
           topic: topic.name,
-          reason: topics[0]?.errorMessage,
+          reason: result?.errorMessage,
         })
         return errorCode === ErrorCode.INVALID_TOPIC_EXCEPTION ? errorCode : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
       }
-      await this.#caughtUp()
+      await this.#caughtUp(metadataOffset)
       return ErrorCode.NONE
     } catch (error) {
       if (error instanceof ControllerUnavailableError) return ErrorCode.LEADER_NOT_AVAILABLE

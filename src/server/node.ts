@@ -1,42 +1,37 @@
-import { assert } from '../base/assert.ts'
 import { type BrokerContext, brokerNumber } from '../controller/config-view.ts'
-import { topicConfigSource } from '../controller/topic-config.ts'
-import { OFFSETS_TOPIC } from '../controller/topic-names.ts'
-import { GroupCoordinator } from '../coordinator/group-coordinator.ts'
+import type { GroupCoordinator } from '../coordinator/group-coordinator.ts'
 import type { Env } from '../env/env.ts'
-import { type Address, NetError } from '../env/net.ts'
+import type { Address } from '../env/net.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
-import type { MetadataImage } from '../metadata/image.ts'
+import { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
-import type { TopicId } from '../model/ids.ts'
 import { BrokerLifecycle } from '../quorum/broker-lifecycle.ts'
 import { openQuorum } from '../quorum/open.ts'
 import type { Quorum } from '../quorum/quorum.ts'
-import { ReplicaManager } from '../replica/replica-manager.ts'
+import type { ReplicaManager } from '../replica/replica-manager.ts'
 import { Peers } from '../rpc/peers.ts'
 import type { LogManager } from '../storage/log-manager.ts'
-import { reachableHost, registeredListeners } from './registered-listeners.ts'
-import { formatAddress, type ListenerConfig } from './config/listeners.ts'
+import { BrokerHalf } from './broker-half.ts'
+import type { Role } from './config/membership-config.ts'
 import type { NodeConfig } from './config/node-config.ts'
-import { Acceptor } from './connections/acceptor.ts'
 import type { ConnectionLimits } from './connections/limits.ts'
-import type { ClientConnection } from './connections/client-connection.ts'
 import { takeDataFolder } from './data-folder.ts'
 import { type DescriptorShares, shareDescriptors } from './descriptors.ts'
-import { Dispatcher } from './dispatch/dispatcher.ts'
+import { type BoundListener, Doors } from './doors.ts'
 import { Endpoints } from './endpoints.ts'
-import { cleanerLimitsOf } from './cleaner-limits.ts'
-import { groupConfigOf } from './group-config.ts'
-import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
+import { BrokerWatch } from './forward/broker-watch.ts'
+import { ControllerLink, replicaControllerWay } from './forward/controller-link.ts'
+import { ControllerSide } from './forward/controller-side.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
+import { joinsByItself } from './join/membership.ts'
 import { ImagePublisher } from './image-publisher.ts'
+import { readLastBrokerEpoch, writeLastBrokerEpoch } from './last-broker-epoch.ts'
 import { limitsUnder } from './live-limits.ts'
-import { LocalController } from './local-controller.ts'
-
 import type { Family } from './metrics/family.ts'
 import { nodeMetrics } from './metrics/node-metrics.ts'
-import { nodeApis } from './node-apis.ts'
+import { brokerApis, controllerApis } from './node-apis.ts'
+import { addressOfBroker, controllerEndpoints, registeredListeners } from './registered-listeners.ts'
 import type { MetadataSource } from './services.ts'
 
 export interface NodeOptions {
@@ -56,28 +51,27 @@ export class StartStoppedError extends Error {
   override name = 'StartStoppedError'
 }
 
-/** For a connection to another node, and for its answer unless the request says otherwise. */
-const PEER_TIMEOUT_MS = 1000
 /** How long a stop waits for the controller to move leaderships to other nodes. */
 const HAND_OVER_MS = 500
-
-export interface BoundListener extends ListenerConfig {
-  readonly bound: Address
-}
+/** A heartbeat that takes longer is given up, and sent anew to whoever is the controller then. */
+const HEARTBEAT_TIMEOUT_MS = 1000
+/** A change that was decided elsewhere shows here at once, as a rule; nobody's answer waits longer for it. */
+const CAUGHT_UP_WITHIN_MS = 5000
+const PEER_OPTIONS = { connectTimeoutMs: 1000, requestTimeoutMs: 10_000 }
 
 /** The parts of a node, each from the moment it has been opened. */
 interface Parts {
   logs?: LogManager
-  metadata?: Quorum
-  replicas?: ReplicaManager
-  groups?: GroupCoordinator
+  quorum?: Quorum
+  link?: ControllerLink
+  broker?: BrokerHalf
   lifecycle?: BrokerLifecycle
 }
 
 /**
- * One node: broker and controller over an `Env`. It is the same in production, in the simulator and embedded in a test.
+ * One node over an `Env`: broker, controller or both. It is the same in production, in the simulator and embedded in a test.
  * Life cycle: `start` once; `stop` at any time, also while it starts and after a `start` that failed. After a crash the
- * object is dropped.
+ * object is dropped. `config` is one whose membership is resolved (`resolveMembership`).
  */
 export class Node implements HttpSource {
   readonly config: NodeConfig
@@ -85,18 +79,17 @@ export class Node implements HttpSource {
   readonly #options: NodeOptions
   readonly #broker: BrokerContext
   readonly #publisher = new ImagePublisher((changes, image) => this.#applyImage(changes, image))
-  readonly #acceptor: Acceptor
-  readonly #peers: Peers
   readonly #descriptors: DescriptorShares
   readonly #endpoints: Endpoints
-  #dispatchers: { readonly broker: Dispatcher; readonly controller: Dispatcher } | null = null
-  #listeners: readonly BoundListener[] = []
-  #controllerAddress: Address | null = null
+  readonly #doors: Doors
+  readonly #peers: Peers
+  readonly #watch: BrokerWatch
   readonly #parts: Parts = {}
   /** What the node is doing, in words, until it serves; null then. */
   #unready: string | null = 'not started'
   #starting: Promise<void> | null = null
   #stopping: Promise<boolean> | null = null
+  readonly #stopRequested = Promise.withResolvers<void>()
 
   constructor(env: Env, config: NodeConfig, options: NodeOptions) {
     this.#env = env
@@ -109,16 +102,20 @@ export class Node implements HttpSource {
       image: () => this.#publisher.image,
     })
     this.#descriptors = shareDescriptors(options.descriptorLimit ?? null)
-    this.#peers = new Peers(env.net, env.timers, {
-      clientId: `node-${config.nodeId}`,
-      connectTimeoutMs: PEER_TIMEOUT_MS,
-      requestTimeoutMs: PEER_TIMEOUT_MS,
-    })
-    this.#acceptor = new Acceptor({
+    this.#doors = new Doors({
       env,
+      config,
       limits: this.#within(config.limits),
-      dispatch: (connection, frame) => this.#dispatch(connection, frame),
       endpointOf: (connection, nodeId) => this.#endpoints.of(connection, nodeId),
+      controllerConnectionClosed: (connection) => this.#watch.connectionClosed(connection),
+      bug: (error) => this.#bug(error),
+    })
+    this.#peers = new Peers(env.net, env.timers, { clientId: `node-${config.nodeId}`, ...PEER_OPTIONS })
+    this.#watch = new BrokerWatch(env, {
+      nodeId: config.nodeId,
+      image: () => this.#parts.quorum?.image ?? MetadataImage.empty,
+      isActive: () => this.#parts.quorum?.isActive === true,
+      lost: (brokerId, brokerEpoch) => this.#parts.quorum?.brokerLost(brokerId, brokerEpoch),
     })
   }
 
@@ -132,16 +129,34 @@ export class Node implements HttpSource {
 
   /** Where clients connect, once started. */
   get listeners(): readonly BoundListener[] {
-    return this.#listeners
+    return this.#doors.listeners
   }
 
   get controllerAddress(): Address | null {
-    return this.#controllerAddress
+    return this.#doors.controllerAddress
   }
 
   /** Clients connected now. */
   get connectionCount(): number {
-    return this.#acceptor.connections.size
+    return this.#doors.clients.connections.size
+  }
+
+  // For who looks at a node from outside, as the simulator's invariants do.
+
+  get quorum(): Quorum | undefined {
+    return this.#parts.quorum
+  }
+
+  get logs(): LogManager | undefined {
+    return this.#parts.logs
+  }
+
+  get replicas(): ReplicaManager | undefined {
+    return this.#parts.broker?.replicas
+  }
+
+  get groups(): GroupCoordinator | undefined {
+    return this.#parts.broker?.groups
   }
 
   /** The cluster as this node shows it to clients. */
@@ -163,30 +178,44 @@ export class Node implements HttpSource {
     const { config } = this
     const startedMs = this.#env.clock.monotonicMs()
     this.#begin('taking the data folder')
-    const { dataFolder: folder, nodeId } = config
-    const reserveBytes = config.settings.number('log.min.free.bytes')
-    const openFilesMax = this.#descriptors.logFilesMax
-    const logs = await takeDataFolder(this.#env, { folder, nodeId, reserveBytes, openFilesMax })
+    const logs = await this.#takeFolder()
     this.#parts.logs = logs
     this.#begin('binding the listeners')
-    await this.#listen()
+    await this.#doors.bind()
     this.#begin('joining the metadata quorum')
-    const metadata = await this.#openMetadata(logs)
-    this.#parts.metadata = metadata
-    this.#begin('registering with the controller')
-    const lifecycle = this.#newLifecycle(logs, metadata)
-    this.#parts.lifecycle = lifecycle
-    await lifecycle.register()
-    this.#begin('opening the logs')
-    await this.#openPartitions(logs, metadata)
-    this.#begin('waiting for the controller to let this node serve')
-    await lifecycle.serve()
-    await this.#publisher.reached(metadata.image.position.offset)
-    this.#begin('opening its doors')
-    this.#serve(metadata, lifecycle)
+    const quorum = await this.#openQuorum(logs)
+    this.#parts.quorum = quorum
+    const link = this.#linkTo(quorum)
+    this.#parts.link = link
+    if (this.#has('broker')) await this.#startBroker(logs, quorum, link)
     this.#unready = null
     const tookMs = Math.round(this.#env.clock.monotonicMs() - startedMs)
     this.#env.log.info('serving', { nodeId: config.nodeId, clusterId: this.clusterId, tookMs })
+  }
+
+  async #startBroker(logs: LogManager, quorum: Quorum, link: ControllerLink): Promise<void> {
+    this.#begin('registering with the controller')
+    const { dataFolder } = this.config
+    const lifecycle = this.#newLifecycle(logs, quorum, link, await readLastBrokerEpoch(this.#env.disk, dataFolder))
+    this.#parts.lifecycle = lifecycle
+    const brokerEpoch = await lifecycle.register()
+    // Before anything is acknowledged in this life: the next one is recognised by it.
+    await writeLastBrokerEpoch(this.#env.disk, dataFolder, brokerEpoch)
+    // What lies in the folder is judged by an image that is no older than this life of the broker.
+    this.#begin('reading the metadata')
+    await Promise.race([quorum.caughtUp(), this.#stopRequested.promise])
+    await this.#publisher.offered(brokerEpoch)
+    this.#begin('opening the logs')
+    const half = await this.#openPartitions(logs, quorum, link, brokerEpoch)
+    this.#begin('waiting for the controller to let this node serve')
+    await lifecycle.serve()
+    await this.#publisher.reached(quorum.image.position.offset)
+    this.#begin('opening its doors')
+    this.#openForClients(quorum, link, half, lifecycle)
+  }
+
+  #has(role: Role): boolean {
+    return this.config.membership.roles.includes(role)
   }
 
   /** Begins a step of the start; between two of them the node can be stopped. */
@@ -207,16 +236,20 @@ export class Node implements HttpSource {
   async #stop(): Promise<boolean> {
     if (this.#unready !== null) await this.#endStart()
     this.#unready = 'stopping'
-    const { logs, metadata, replicas, groups, lifecycle } = this.#parts
-    await this.#acceptor.stopListening()
+    const { logs, quorum, link, broker, lifecycle } = this.#parts
+    await this.#doors.clients.stopListening()
     // A group member that is told nothing comes back sooner than one that is told to look for another coordinator.
     if (lifecycle !== undefined && this.#hasOthers()) await lifecycle.shutDown(HAND_OVER_MS)
     lifecycle?.abandon()
     this.#publisher.close()
-    await replicas?.stop()
-    groups?.close()
-    this.#acceptor.endAll()
-    await metadata?.stop()
+    await broker?.replicas.stop()
+    broker?.groups.close()
+    link?.close()
+    this.#doors.clients.endAll()
+    // The others elect another leader while they can still ask this one.
+    await quorum?.stop()
+    await this.#doors.controllers.stopListening()
+    this.#doors.controllers.endAll()
     this.#peers.close()
     const isClean = await logs?.close({ brokerEpoch: lifecycle?.brokerEpoch ?? -1 })
     this.#unready = 'stopped'
@@ -225,40 +258,45 @@ export class Node implements HttpSource {
 
   /** What a start waits for may never come now; where it stands it ends, and nothing is opened after that. */
   async #endStart(): Promise<void> {
+    this.#stopRequested.resolve()
     this.#parts.lifecycle?.abandon()
-    this.#parts.replicas?.interrupt()
+    this.#parts.link?.close()
+    this.#parts.broker?.replicas.interrupt()
     this.#publisher.close()
     // Its caller hears why it ended.
     await this.#starting?.catch(() => undefined)
   }
 
   health(): HealthReport {
-    const { logs, replicas } = this.#parts
+    const { logs, broker } = this.#parts
+    const replicas = broker?.replicas
     replicas?.refreshGauges()
     const offline = replicas?.metrics.partitionsOffline ?? 0
     const ready: HealthCheck[] = [
       { name: 'start', problem: this.#unready },
-      {
-        name: 'controller',
-        problem:
-          this.image.broker(this.nodeId)?.fenced === false ? null : 'this node is fenced: no client is sent here',
-      },
+      { name: 'controller', problem: this.#fencedProblem() },
       { name: 'disk', problem: logs?.readOnlyReason ?? null },
       { name: 'logs', problem: offline === 0 ? null : `${offline} partitions are offline: their logs failed` },
     ]
     return { live: [{ name: 'event loop', problem: null }], ready }
   }
 
+  #fencedProblem(): string | null {
+    const isFine = !this.#has('broker') || this.image.broker(this.nodeId)?.fenced === false
+    return isFine ? null : 'this node is fenced: no client is sent here'
+  }
+
   metrics(): Iterable<Family> {
-    const { logs, replicas, groups } = this.#parts
-    if (logs === undefined || replicas === undefined || groups === undefined || this.#dispatchers === null) return []
+    const { logs, broker } = this.#parts
+    if (logs === undefined || broker === undefined) return []
+    const { replicas, groups } = broker
     replicas.refreshGauges()
     return nodeMetrics({
       version: this.#options.version,
       nodeId: this.config.nodeId,
       clusterId: this.clusterId,
-      acceptor: this.#acceptor,
-      dispatchers: this.#dispatchers,
+      acceptor: this.#doors.clients,
+      dispatchers: this.#doors.dispatchers,
       replicas: replicas.metrics,
       storage: logs.usage,
       cleaner: logs.cleanerStats,
@@ -268,159 +306,169 @@ export class Node implements HttpSource {
     })
   }
 
-  async #listen(): Promise<void> {
-    const bound: BoundListener[] = []
-    for (const listener of this.config.listeners) {
-      bound.push({ ...listener, bound: await this.#bind(listener) })
-    }
-    this.#listeners = bound
-    this.#controllerAddress = await this.#bind(this.config.controllerListener)
+  #takeFolder(): Promise<LogManager> {
+    const { dataFolder: folder, nodeId, settings, membership } = this.config
+    const reserveBytes = settings.number('log.min.free.bytes')
+    const { clusterId, forms } = membership
+    const openFilesMax = this.#descriptors.logFilesMax
+    return takeDataFolder(this.#env, { folder, nodeId, reserveBytes, openFilesMax }, { clusterId, forms })
   }
 
-  async #bind(listener: ListenerConfig): Promise<Address> {
-    try {
-      return await this.#acceptor.listen(listener.name, bindAddress(listener))
-    } catch (error) {
-      if (!(error instanceof NetError)) throw error
-      const { name, host, port } = listener
-      const where = `${name}://${formatAddress({ host, port })} (listeners, ${this.config.settings.where('listeners')})`
-      throw new NetError(error.code, `cannot listen on ${where}: ${error.message}`, { cause: error })
-    }
-  }
-
-  #openMetadata(logs: LogManager): Promise<Quorum> {
-    const { dataFolder, controllerListener } = this.config
-    const { host, port } = this.#controllerAddress as Address
+  #openQuorum(logs: LogManager): Promise<Quorum> {
+    const { dataFolder, controllerListener, membership, given } = this.config
+    const isController = this.#has('controller')
     return openQuorum(this.#env, {
       logs,
       dataFolder,
       broker: this.#broker,
-      isController: true,
+      isController,
       listener: controllerListener.name,
-      endpoints: [{ name: controllerListener.name, host: reachableHost(host, this.#options.hostName), port }],
+      endpoints: controllerEndpoints(this.config, this.controllerAddress, this.#options.hostName),
       peers: this.#peers,
-      join: [],
-      autoJoin: false,
-      onImage: (changes, image) => this.#publisher.take(changes, image),
+      join: membership.bootstrap,
+      autoJoin: isController && joinsByItself(this.config),
+      staticVoters: given.staticVoters,
+      onImage: (changes, image) => this.#onImage(changes, image),
       onFailure: (error) => this.#bug(error),
+      onLeader: () => this.#parts.link?.controllerChanged(),
+      onActive: () => this.#watch.becameActive(),
     })
   }
 
-  #newLifecycle(logs: LogManager, metadata: Quorum): BrokerLifecycle {
+  #onImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+    if (changes.brokers.length > 0) void this.#watch.imageChanged()
+    return this.#publisher.take(changes, image)
+  }
+
+  /** From here on this node takes part: it answers the other nodes of the quorum, and finds the active controller. */
+  #linkTo(quorum: Quorum): ControllerLink {
+    const { nodeId } = this.config
+    const here = new ControllerSide(nodeId, quorum, this.config.controllerListener.name)
+    if (this.#has('controller')) {
+      const source = { ...this.#sourceOf(quorum), image: () => quorum.image }
+      const { logLevel } = this.#options
+      this.#doors.openForControllers(
+        controllerApis({
+          source,
+          broker: this.#broker,
+          quorum,
+          side: here,
+          watch: this.#watch,
+          kraftVersion: () => quorum.kraftVersion,
+          ...(logLevel === undefined ? {} : { logLevel }),
+        }),
+      )
+    }
+    return new ControllerLink(this.#env, { nodeId, peers: this.#peers, location: quorum, here })
+  }
+
+  #sourceOf(quorum: Quorum): MetadataSource {
+    return {
+      env: this.#env,
+      clusterId: this.clusterId,
+      nodeId: this.config.nodeId,
+      image: () => this.#publisher.image,
+      activeController: () => quorum.activeController(),
+    }
+  }
+
+  #newLifecycle(
+    logs: LogManager,
+    quorum: Quorum,
+    link: ControllerLink,
+    lastBrokerEpoch: number | null,
+  ): BrokerLifecycle {
     return new BrokerLifecycle(this.#env, {
       brokerId: this.config.nodeId,
       clusterId: this.clusterId,
       directoryId: logs.metaProperties.directoryId,
-      listeners: registeredListeners(this.config, this.#listeners, this.#options.hostName),
+      listeners: registeredListeners(this.config, this.listeners, this.#options.hostName),
       rack: this.config.zone,
       previousBrokerEpoch: logs.previousBrokerEpoch,
-      lastBrokerEpoch: null,
+      lastBrokerEpoch,
       countsDurable: this.#broker.staticValues.get('log.durability.mode') !== 'relaxed',
-      heartbeatIntervalMs: brokerNumber(metadata.image, this.#broker, 'broker.heartbeat.interval.ms'),
-      controller: new LocalController(metadata),
+      heartbeatIntervalMs: brokerNumber(quorum.image, this.#broker, 'broker.heartbeat.interval.ms'),
+      controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },
       appliedOffset: () => this.image.position.offset,
       onRefused: (error) => this.#bug(error),
     })
   }
 
-  async #openPartitions(logs: LogManager, metadata: Quorum): Promise<void> {
-    const { image } = metadata
+  async #openPartitions(
+    logs: LogManager,
+    quorum: Quorum,
+    link: ControllerLink,
+    brokerEpoch: number,
+  ): Promise<BrokerHalf> {
+    const { image } = quorum
     this.#publisher.hold(image)
-    this.#applyBrokerConfigs(image)
-    const number = (key: string) => brokerNumber(image, this.#broker, key)
-    this.#parts.groups = new GroupCoordinator({
-      env: this.#env,
-      config: groupConfigOf(image, this.#broker),
-      topics: {
-        idOf: (name) => this.image.topic(name)?.topicId ?? null,
-        nameOf: (id) => this.image.topicById(id)?.name ?? null,
-      },
-      partitionCount: () => this.image.topic(OFFSETS_TOPIC)?.partitions.length ?? null,
-      groupOperations: GROUP_OPERATIONS,
-    })
-    const replicas = new ReplicaManager(this.#env, {
-      nodeId: this.config.nodeId,
-      logs,
+    const half = new BrokerHalf(this.#env, image, {
+      broker: this.#broker,
       folder: this.config.dataFolder,
-      configOf: (topic, at) => topicConfigSource(at, this.#broker, topic),
-      answers: this.#acceptor.answers,
-      removedTopics: () => metadata.removedTopics(),
-      lagTimeMaxMs: number('replica.lag.time.max.ms'),
-      fetchMaxBytes: number('fetch.max.bytes'),
-      producerIdExpirationOf: (at) => brokerNumber(at, this.#broker, 'producer.id.expiration.ms'),
-      retentionIntervalMs: number('log.retention.check.interval.ms'),
-      cleanerLimitsOf: (at) => cleanerLimitsOf(at, this.#broker),
-      highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
-      events: {
-        onLead: (topicPartition, log) => {
-          if (topicPartition.topic === OFFSETS_TOPIC) this.#parts.groups?.onLead(topicPartition.partition, log)
-        },
-        onResign: ({ topic, partition }) => {
-          if (topic === OFFSETS_TOPIC) this.#parts.groups?.onResign(partition)
-        },
-        onOffline: ({ topic, partition }, error) => {
-          this.#env.log.error('a partition is offline', { topic, partition, reason: error.message })
-        },
+      logs,
+      cluster: {
+        peers: this.#peers,
+        controller: replicaControllerWay(link),
+        addressOf: (nodeId) => addressOfBroker(quorum.image, nodeId, this.config.interBrokerListener),
+        brokerEpoch: () => brokerEpoch,
       },
+      answers: this.#doors.clients.answers,
+      image: () => this.image,
+      removedTopics: () => quorum.removedTopics(),
+      bug: (error) => this.#bug(error),
     })
-    this.#parts.replicas = replicas
-    await replicas.start(image)
+    this.#parts.broker = half
+    this.#applyBrokerConfigs(image)
+    await half.replicas.start(image)
     this.#publisher.begin()
+    return half
   }
 
   /** Asks of this node what a new image asks, before clients see it. */
   async #applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
-    const { replicas, groups } = this.#parts
-    await replicas?.applyImage(changes, image)
     if (changes.configs.some(({ type }) => type === ResourceType.broker)) this.#applyBrokerConfigs(image)
-    if (groups === undefined) return
-    if (changes.deletedTopics.length === 0) return
-    const deleted = new Map(changes.deletedTopics.map(({ name, topicId }): [string, TopicId] => [name, topicId]))
-    groups.forgetTopics(deleted).catch((error: unknown) => this.#bug(error))
+    await this.#parts.broker?.applyImage(changes, image)
   }
 
   /** What was set at run time, now or in an earlier life, stands above the node's own settings. */
   #applyBrokerConfigs(image: MetadataImage): void {
-    const { groups } = this.#parts
-    if (groups !== undefined) groups.config = groupConfigOf(image, this.#broker)
-    this.#acceptor.limits = this.#within(limitsUnder(this.config.limits, image, this.#broker))
+    this.#parts.broker?.applyConfigs(image)
+    this.#doors.clients.limits = this.#within(limitsUnder(this.config.limits, image, this.#broker))
   }
 
   #within(limits: ConnectionLimits): ConnectionLimits {
     return { ...limits, connectionsMax: Math.min(limits.connectionsMax, this.#descriptors.connectionsMax) }
   }
 
-  #serve(metadata: Quorum, lifecycle: BrokerLifecycle): void {
-    const source: MetadataSource = {
-      env: this.#env,
-      clusterId: this.clusterId,
-      nodeId: this.config.nodeId,
-      image: () => this.#publisher.image,
-      activeController: () => metadata.activeController(),
-    }
-    const apis = nodeApis({
-      source,
-      endpoints: this.#endpoints,
-      broker: this.#broker,
-      channel: new LocalController(metadata),
-      describeQuorum: (request) => metadata.describeQuorum(request),
-      kraftVersion: () => metadata.kraftVersion,
-      replicas: this.#parts.replicas as ReplicaManager,
-      groups: this.#parts.groups as GroupCoordinator,
-      brokerEpoch: () => lifecycle.brokerEpoch,
-      caughtUp: () => this.#publisher.reached(metadata.image.position.offset),
-      logLevel: this.#options.logLevel ?? { get: () => 'INFO', set() {} },
-    })
-    const bug = (error: unknown) => this.#bug(error)
-    this.#dispatchers = { broker: new Dispatcher(apis.broker, bug), controller: new Dispatcher(apis.controller, bug) }
-    this.#acceptor.open()
+  #openForClients(
+    quorum: Quorum,
+    link: ControllerLink,
+    { replicas, groups }: BrokerHalf,
+    lifecycle: BrokerLifecycle,
+  ): void {
+    const { logLevel } = this.#options
+    this.#doors.openForClients(
+      brokerApis({
+        source: this.#sourceOf(quorum),
+        endpoints: this.#endpoints,
+        broker: this.#broker,
+        link,
+        kraftVersion: () => quorum.kraftVersion,
+        replicas,
+        groups,
+        brokerEpoch: () => lifecycle.brokerEpoch,
+        caughtUp: (offset) => this.#caughtUp(offset),
+        ...(logLevel === undefined ? {} : { logLevel }),
+      }),
+    )
   }
 
-  #dispatch(connection: ClientConnection, frame: Buffer): string | null {
-    const dispatchers = this.#dispatchers
-    assert(dispatchers !== null, 'a request before the gate was opened')
-    const isQuorums = connection.listenerName === this.config.controllerListener.name
-    return (isQuorums ? dispatchers.controller : dispatchers.broker).dispatch(connection, frame)
+  async #caughtUp(metadataOffset: number): Promise<void> {
+    if (this.image.position.offset >= metadataOffset) return
+    const late = Promise.withResolvers<void>()
+    const timer = this.#env.timers.after(CAUGHT_UP_WITHIN_MS, late.resolve)
+    await Promise.race([this.#publisher.reached(metadataOffset), late.promise])
+    timer.cancel()
   }
 
   /** Other nodes that could take over what this one leads. */
@@ -430,12 +478,7 @@ export class Node implements HttpSource {
   }
 
   #bug(error: unknown): void {
-    this.#acceptor.destroyAll()
+    this.#doors.destroyAll()
     this.#options.onBug(error)
   }
-}
-
-/** An empty host, as in `PLAINTEXT://:9092`, binds every interface. */
-function bindAddress({ host, port }: Address): Address {
-  return { host: host === '' ? '0.0.0.0' : host, port }
 }

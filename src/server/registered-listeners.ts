@@ -1,4 +1,6 @@
 import type { Address } from '../env/net.ts'
+import type { MetadataImage } from '../metadata/image.ts'
+import type { Endpoint } from '../raft/types.ts'
 import type { BrokerLifecycleOptions } from '../quorum/broker-lifecycle.ts'
 import type { NodeConfig } from './config/node-config.ts'
 
@@ -20,4 +22,21 @@ export function registeredListeners(
     const told = advertised.get(name) ?? { host: reachableHost(bound.host, hostName), port: bound.port }
     return { name, host: told.host, port: told.port, securityProtocol: PLAINTEXT }
   })
+}
+
+/** Where other nodes reach this controller; nowhere when it is none. */
+export function controllerEndpoints(
+  { advertised, controllerListener: { name } }: NodeConfig,
+  bound: Address | null,
+  hostName: string,
+): readonly Endpoint[] {
+  if (bound === null) return []
+  const told = advertised.get(name) ?? { host: reachableHost(bound.host, hostName), port: bound.port }
+  return [{ name, host: told.host, port: told.port }]
+}
+
+/** Where a broker is reached by another one; null when it is not known. */
+export function addressOfBroker(image: MetadataImage, brokerId: number, listener: string): Address | null {
+  const endpoint = image.broker(brokerId)?.endpoints.find(({ name }) => name === listener)
+  return endpoint === undefined ? null : { host: endpoint.host, port: endpoint.port }
 }

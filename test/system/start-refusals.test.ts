@@ -57,7 +57,7 @@ function overwrite(file: string, position: number): void {
 }
 
 const damages: readonly (readonly [what: string, damage: (folder: string) => void, reason: RegExp])[] = [
-  ['of another node', (folder) => edit(folder, /node\.id=1/, 'node.id=7'), /belongs to node 7, this is node 1/],
+  ['of another node', (folder) => edit(folder, /node\.id=1/, 'node.id=7'), /quorum .* is that of voter 1/],
   [
     'of a newer version',
     (folder) => edit(folder, /version=1/, 'version=2'),
@@ -169,7 +169,10 @@ const settings: readonly (readonly [args: readonly string[], reason: RegExp])[] 
   ],
   [['-o', 'broker.session.timeout.ms=100'], /broker\.session\.timeout\.ms=100 .* must be more than broker\.heartbeat/],
   [['-o', 'group.max.session.timeout.ms=5'], /group\.max\.session\.timeout\.ms=5 .* must be at least group\.min/],
-  [['-o', 'process.roles=broker'], /process\.roles=broker .*broker,controller only/],
+  [
+    ['-o', 'process.roles=observer'],
+    /observer for configuration process\.roles: String must be one of: broker, controller/,
+  ],
   [['--data', ''], /--data is empty/],
   [['--listen', 'here'], /--listen here is not host:port/],
   [['--config', '/nonexistent'], /--config \/nonexistent cannot be read/],

@@ -9,6 +9,8 @@ export interface StartFlags {
   readonly advertise?: string
   readonly http?: string
   readonly nodeId?: string
+  readonly join?: string
+  readonly roles?: string
   readonly zone?: string
   readonly config?: string
   /** `key=value`, in the order given. */
@@ -21,6 +23,7 @@ const EXAMPLES = `
 Examples:
   $ millrace start
   $ millrace start --data /var/lib/millrace --listen 0.0.0.0:9092
+  $ millrace start --join 10.0.0.1:9092 --listen 10.0.0.2:9092 --controller-listen 10.0.0.2:9093
   $ millrace start --config server.properties -o log.retention.ms=86400000
 
 Settings come from flags, then KAFKA_* and MILLRACE_* environment variables (KAFKA_LOG_RETENTION_MS=...), then the
@@ -35,7 +38,9 @@ export function addStart(program: Command): void {
     .option('--advertise <host:port>', 'the address told to clients (default: the one each client used)')
     .option('--controller-listen <host:port>', 'where the quorum listens (default: 127.0.0.1:9093)')
     .option('--http <host:port>', 'metrics and health; "off" for none (default: 127.0.0.1:9644)')
-    .option('--node-id <n>', 'number of this node in its cluster (default: 1)')
+    .option('--join <host:port,...>', 'become one of the cluster of these nodes; any node, any listener')
+    .option('--node-id <n>', 'number of this node in its cluster (default: the next free one)')
+    .option('--roles <list>', 'broker, controller or both (default: both, broker where three controllers are)')
     .option('--zone <name>', 'failure zone; copies spread over zones (broker.rack)')
     .option('--config <file>', 'server.properties, or YAML with the same names')
     .option('-o, --option <key=value>', 'any setting; may be repeated', collect)

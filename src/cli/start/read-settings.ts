@@ -55,7 +55,9 @@ function flagSettings(flags: StartFlags, lower: readonly Setting[]): Setting[] {
     if (value !== undefined) settings.push({ key, value, origin: 'flag', where: flag })
   }
   add('--data', 'log.dirs', flags.data)
+  add('--join', 'join', flags.join)
   add('--node-id', 'node.id', flags.nodeId)
+  add('--roles', 'process.roles', flags.roles)
   add('--zone', 'broker.rack', flags.zone)
   add('--http', 'http.listen', flags.http)
   for (const option of flags.option ?? []) {

@@ -2,6 +2,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { AssertionError } from '../../base/assert.ts'
 import { DiskError } from '../../env/disk.ts'
+import type { Env } from '../../env/env.ts'
 import { type Address, NetError } from '../../env/net.ts'
 import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
 import type { LogLevel } from '../../env-node/logger.ts'
@@ -11,6 +12,7 @@ import { resolveSettings } from '../../server/config/settings.ts'
 import { DESCRIPTORS_MIN } from '../../server/descriptors.ts'
 import { Node, StartStoppedError } from '../../server/node.ts'
 import { MetadataUnreadableError } from '../../quorum/snapshots.ts'
+import { JoinStoppedError, MembershipRefusedError, resolveMembership } from '../../server/join/membership.ts'
 import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
 import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
 import { VERSION } from '../version.ts'
@@ -32,7 +34,7 @@ export async function start(flags: StartFlags): Promise<void> {
       ...(flags.logFormat === undefined ? {} : { format: flags.logFormat }),
     },
   })
-  const { config, notes } = await configure(flags)
+  const { config: given, notes } = await configure(flags)
   for (const note of notes) env.log.warn(note)
   process.on('uncaughtException', die)
   process.on('unhandledRejection', die)
@@ -41,6 +43,9 @@ export async function start(flags: StartFlags): Promise<void> {
     const message = `this process may open ${limit} files (ulimit -n); a node needs at least ${DESCRIPTORS_MIN}`
     throw new CommandError(ExitCode.usage, message)
   }
+  const stopped = untilSignal()
+  const config = await findPlace(env, given, stopped)
+  if (config === null) return
   const node = new Node(env, config, {
     descriptorLimit: limit,
     version: VERSION,
@@ -48,7 +53,6 @@ export async function start(flags: StartFlags): Promise<void> {
     onBug: die,
     logLevel: { get: () => env.log.level.toUpperCase(), set: (level) => (env.log.level = levelOf(level)) },
   })
-  const stopped = untilSignal()
   let http: HttpServer | null = null
   let signal = await Promise.race([startNode(node), stopped])
   if (signal === null) {
@@ -68,6 +72,20 @@ export async function start(flags: StartFlags): Promise<void> {
   deadline.unref()
   if (isClean) env.log.info('stopped cleanly')
   else env.log.warn('stopped; the next start checks the ends of the logs')
+}
+
+/** Null: told to stop before the cluster that this node is to join has answered. */
+async function findPlace(env: Env, given: NodeConfig, stopped: Promise<string>): Promise<NodeConfig | null> {
+  let isCancelled = false
+  void stopped.then(() => {
+    isCancelled = true
+  })
+  try {
+    return await resolveMembership(env, given, () => isCancelled)
+  } catch (error) {
+    if (error instanceof JoinStoppedError) return null
+    throw refusalOf(error) ?? error
+  }
 }
 
 /** Null when the node serves, or was stopped before. */
@@ -151,6 +169,7 @@ async function startHttp(config: NodeConfig, node: Node): Promise<HttpServer | n
 
 /** Why the node cannot start, when that is not a bug of ours. */
 function refusalOf(error: unknown): CommandError | null {
+  if (error instanceof MembershipRefusedError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof DataFolderError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof NetError) return new CommandError(ExitCode.addressRefused, error.message)
   if (error instanceof DiskError) return new CommandError(ExitCode.dataRefused, error.message)

@@ -1,4 +1,4 @@
-import { api, bytes, int16, type RequestOf, type ResponseOf, struct } from '../schema.ts'
+import { api, bytes, int16, int64, type RequestOf, type ResponseOf, struct } from '../schema.ts'
 
 /**
  * A broker passes a client's request on to the active controller, whole, with the principal it authenticated
@@ -18,6 +18,8 @@ export const Envelope = api({
   response: struct({
     responseData: bytes.nullable().default(null),
     errorCode: int16,
+    // Ours: where the metadata log holds what was decided, so that the broker can wait until it shows that.
+    metadataOffset: int64.default(-1).tag(10001),
   }),
 })
 export type EnvelopeRequest = RequestOf<typeof Envelope>

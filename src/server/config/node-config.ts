@@ -2,6 +2,14 @@ import { perIpOverrides } from '../../controller/per-ip-overrides.ts'
 import type { Address } from '../../env/net.ts'
 import { DEFAULT_LIMITS, type ConnectionLimits } from '../connections/limits.ts'
 import { formatAddress, type ListenerConfig, parseHostPort, parseListeners, SECURITY_PROTOCOLS } from './listeners.ts'
+import {
+  ALONE,
+  DEFAULT_NODE_ID,
+  formsCluster,
+  type GivenMembership,
+  givenMembership,
+  type Membership,
+} from './membership-config.ts'
 import type { Settings } from './settings.ts'
 
 /** What a node needs to know before it starts, checked. */
@@ -10,10 +18,14 @@ export interface NodeConfig {
   /** The static broker configuration, as clients see it: what was set, and what this node is without having been told. */
   readonly brokerValues: ReadonlyMap<string, string>
   readonly nodeId: number
+  /** What was said of its place in a cluster, and what that comes to: see `resolveMembership`. */
+  readonly given: GivenMembership
+  readonly membership: Membership
   readonly dataFolder: string
   readonly zone: string | null
-  /** For clients and other brokers; at least one. */
+  /** For clients and other brokers; at least one where there is a broker. */
   readonly listeners: readonly ListenerConfig[]
+  /** Of the quorum. Where there is no controller only its name is used. */
   readonly controllerListener: ListenerConfig
   /** By listener name; a listener that is not here answers with the address each client used. */
   readonly advertised: ReadonlyMap<string, Address>
@@ -24,7 +36,6 @@ export interface NodeConfig {
 }
 
 export const DEFAULT_DATA_FOLDER = './millrace-data'
-const DEFAULT_NODE_ID = 1
 const DEFAULT_LISTENERS = 'PLAINTEXT://127.0.0.1:9092'
 const DEFAULT_CONTROLLER = { name: 'CONTROLLER', host: '127.0.0.1', port: 9093 }
 
@@ -41,7 +52,6 @@ export function nodeConfig(settings: Settings): { config: NodeConfig; errors: re
   const isController = ({ name }: ListenerConfig) =>
     controllerNames.length === 0 ? name === DEFAULT_CONTROLLER.name : controllerNames.includes(name)
   const clientListeners = listeners.filter((listener) => !isController(listener))
-  if (clientListeners.length === 0) errors.push(`${settings.describe('listeners')} names no listener for clients`)
   const advertised = new Map<string, Address>()
   for (const { name, host, port } of listenersOf(
     settings,
@@ -56,28 +66,31 @@ export function nodeConfig(settings: Settings): { config: NodeConfig; errors: re
     }
     advertised.set(name, { host, port })
   }
-  checkRoles(settings, errors)
   checkOrder(settings, errors)
   checkProtocols(settings, listeners, errors)
-  const nodeId = nodeIdOf(settings, errors)
-  checkQuorum(settings, nodeId, errors)
   const dataFolder = dataFolderOf(settings, errors)
   const controllerListener = listeners.find(isController) ?? {
     ...DEFAULT_CONTROLLER,
     name: controllerNames[0] ?? DEFAULT_CONTROLLER.name,
   }
+  const given = givenMembership(settings, controllerListener, errors)
+  if (clientListeners.length === 0 && given.roles?.includes('broker') !== false) {
+    errors.push(`${settings.describe('listeners')} names no listener for clients`)
+  }
+  const nodeId = given.nodeId ?? DEFAULT_NODE_ID
+  const membership = { ...ALONE, roles: given.roles ?? ALONE.roles, forms: formsCluster(given) }
   const config: NodeConfig = {
     settings,
     brokerValues: new Map([
-      ['node.id', String(nodeId)],
-      ['broker.id', String(nodeId)],
-      ['process.roles', 'broker,controller'],
+      ...ownValues(nodeId, membership),
       ['log.dirs', dataFolder],
       ['listeners', [...clientListeners, controllerListener].map(printListener).join(',')],
       ['controller.listener.names', controllerListener.name],
       ...settings.brokerValues,
     ]),
     nodeId,
+    given,
+    membership,
     dataFolder,
     zone: settings.text('broker.rack'),
     listeners: clientListeners,
@@ -101,11 +114,19 @@ function listenersOf(settings: Settings, key: string, value: string, errors: str
   return []
 }
 
-function nodeIdOf(settings: Settings, errors: string[]): number {
-  if (!settings.isSet('node.id')) return DEFAULT_NODE_ID
-  const nodeId = settings.number('node.id')
-  if (nodeId < 0) errors.push(`${settings.describe('node.id')}: a node id is 0 or above`)
-  return nodeId
+/** What clients see of the node's place, without having been told it. */
+function ownValues(nodeId: number, { roles }: Membership): [string, string][] {
+  return [
+    ['node.id', String(nodeId)],
+    ['broker.id', String(nodeId)],
+    ['process.roles', roles.join(',')],
+  ]
+}
+
+/** The configuration of a node whose place in its cluster has been found out. */
+export function placed(config: NodeConfig, nodeId: number, membership: Membership): NodeConfig {
+  const brokerValues = new Map([...config.brokerValues, ...ownValues(nodeId, membership)])
+  return { ...config, nodeId, membership, brokerValues }
 }
 
 function dataFolderOf(settings: Settings, errors: string[]): string {
@@ -120,24 +141,6 @@ function dataFolderOf(settings: Settings, errors: string[]): string {
     errors.push(`${settings.describe('metadata.log.dir')}: the metadata log lies in the data folder, ${folder}`)
   }
   return folder
-}
-
-function checkRoles(settings: Settings, errors: string[]): void {
-  const roles = settings.list('process.roles')
-  if (roles.length > 0 && (roles.length !== 2 || !roles.includes('broker') || !roles.includes('controller'))) {
-    errors.push(`${settings.describe('process.roles')}: this version runs as broker,controller only`)
-  }
-}
-
-/** Forming a cluster of one where others were named would be worse than not starting. */
-function checkQuorum(settings: Settings, nodeId: number, errors: string[]): void {
-  const voters = settings.list('controller.quorum.voters')
-  if (voters.length > 0 && (voters.length > 1 || !voters[0]?.startsWith(`${nodeId}@`))) {
-    errors.push(`${settings.describe('controller.quorum.voters')}: this version's quorum is the node itself, ${nodeId}`)
-  }
-  if (settings.list('controller.quorum.bootstrap.servers').length > 1) {
-    errors.push(`${settings.describe('controller.quorum.bootstrap.servers')}: this version's quorum is the node itself`)
-  }
 }
 
 /** Pairs of which the second must be larger, or nothing would work: [key, key, may they be equal]. */

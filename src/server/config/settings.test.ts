@@ -82,27 +82,52 @@ test('clients see what the node is, also where nobody said so, and nothing that 
   )
 })
 
-test('a quorum of others is refused rather than left out', () => {
-  assert.deepEqual(configOf(setting('node.id', '2'), setting('controller.quorum.voters', '2@a:9093')).errors, [])
+test('a node forms a cluster of its own only where nobody else is named', () => {
+  const forms = (...given: Setting[]) => configOf(...given).config.membership.forms
+  assert.ok(forms())
+  assert.ok(forms(setting('node.id', '2'), setting('controller.quorum.voters', '2@a:9093')))
+  assert.ok(forms(setting('controller.quorum.bootstrap.servers', '127.0.0.1:9093')), 'its own address')
   for (const [key, value] of [
     ['controller.quorum.voters', '1@a:9093,2@b:9093'],
     ['controller.quorum.voters', '2@a:9093'],
-    ['controller.quorum.bootstrap.servers', 'a:9093,b:9093'],
+    ['controller.quorum.bootstrap.servers', 'a:9093,127.0.0.1:9093'],
+    ['join', 'a:9092'],
   ] as const) {
-    assert.match(configOf(setting(key, value)).errors.join(), /quorum is the node itself/)
+    assert.ok(!forms(setting(key, value)), `${key}=${value}`)
   }
+})
+
+test('where others are is read as people write it, and refused where it cannot be that', () => {
+  const { config, errors } = configOf(
+    setting('join', 'a:9092, [::1]:9094'),
+    setting('controller.quorum.voters', '1@a:9093,2@b:9093'),
+  )
+  assert.deepEqual(errors, [])
+  assert.deepEqual(config.given.join, [
+    { host: 'a', port: 9092 },
+    { host: '::1', port: 9094 },
+  ])
+  assert.deepEqual(config.given.staticVoters[1], { id: 2, host: 'b', port: 9093 })
+  assert.deepEqual(configOf(setting('join', '9092'), setting('controller.quorum.voters', 'a:9093')).errors, [
+    "join=9092 (test file): '9092' is not host:port",
+    "controller.quorum.voters=a:9093 (test file): 'a:9093' is not id@host:port",
+  ])
+})
+
+test('a mere controller needs no listener for clients', () => {
+  const controller = [setting('process.roles', 'controller'), setting('listeners', 'CONTROLLER://:9093')]
+  assert.deepEqual(configOf(...controller).errors, [])
+  assert.match(configOf(setting('listeners', 'CONTROLLER://:9093')).errors.join(), /names no listener for clients/)
 })
 
 test('what this version cannot do is said, each with its key and value', () => {
   const { errors } = configOf(
     setting('listeners', 'SASL_SSL://:9092'),
     setting('log.dirs', '/a,/b'),
-    setting('process.roles', 'broker'),
     setting('advertised.listeners', 'SASL_SSL://0.0.0.0:9092'),
   )
   assert.deepEqual(errors, [
     "advertised.listeners=SASL_SSL://0.0.0.0:9092 (test file): no client can connect to '0.0.0.0'",
-    'process.roles=broker (test file): this version runs as broker,controller only',
     'listener SASL_SSL: SASL_SSL is not served by this version',
     'log.dirs=/a,/b (test file): a node keeps one data folder; run one node for each disk',
   ])

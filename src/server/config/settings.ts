@@ -15,7 +15,10 @@ export interface Setting {
 }
 
 /** Keys of ours that belong to the process and not to the broker, with their defaults: no client ever sees them. */
-const PROCESS_SETTINGS: ReadonlyMap<string, string> = new Map([['http.listen', '127.0.0.1:9644']])
+const PROCESS_SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['http.listen', '127.0.0.1:9644'],
+  ['join', ''],
+])
 
 /** The values of a node's own configuration: what was set, and defaults for the rest. Immutable. */
 export class Settings {

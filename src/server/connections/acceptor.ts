@@ -27,6 +27,7 @@ export class Acceptor implements ConnectionHost {
   readonly #env: Env
   readonly #dispatch: (connection: ClientConnection, frame: Buffer) => string | null
   readonly #endpointOf: (connection: ClientConnection, nodeId: number) => NodeEndpoint | null
+  readonly #closed: ((connection: ClientConnection) => void) | undefined
   readonly #closeLog: CloseLog
   readonly #connections = new Set<ClientConnection>()
   readonly #perIp = new Map<string, number>()
@@ -43,11 +44,14 @@ export class Acceptor implements ConnectionHost {
     limits: ConnectionLimits
     dispatch: (connection: ClientConnection, frame: Buffer) => string | null
     endpointOf: (connection: ClientConnection, nodeId: number) => NodeEndpoint | null
+    /** A connection that had been accepted is gone. */
+    closed?: (connection: ClientConnection) => void
   }) {
     this.#env = options.env
     this.limits = options.limits
     this.#dispatch = options.dispatch
     this.#endpointOf = options.endpointOf
+    this.#closed = options.closed
     this.budget = new ByteBudget(options.limits.nodeInFlightBytesMax)
     this.answers = new AnswerBudget(options.limits.answerBytesMax)
     this.#closeLog = new CloseLog(options.env.log, options.env.clock)
@@ -118,6 +122,7 @@ export class Acceptor implements ConnectionHost {
     const left = (this.#perIp.get(host) ?? 1) - 1
     if (left > 0) this.#perIp.set(host, left)
     else this.#perIp.delete(host)
+    this.#closed?.(connection)
   }
 
   #accept(connection: Connection, listenerName: string): void {

@@ -1,60 +1,69 @@
-import type { ControllerApi } from '../../controller/shard.ts'
+import { LogUnavailableError } from '../../env/replicated-log.ts'
+import { AddRaftVoter } from '../../protocol/apis/add-raft-voter.ts'
+import { AllocateProducerIds } from '../../protocol/apis/allocate-producer-ids.ts'
 import { AlterConfigs } from '../../protocol/apis/alter-configs.ts'
+import { AlterPartition } from '../../protocol/apis/alter-partition.ts'
+import { BrokerHeartbeat } from '../../protocol/apis/broker-heartbeat.ts'
+import { BrokerRegistration } from '../../protocol/apis/broker-registration.ts'
+import { ControllerRegistration } from '../../protocol/apis/controller-registration.ts'
 import { CreatePartitions } from '../../protocol/apis/create-partitions.ts'
 import { CreateTopics } from '../../protocol/apis/create-topics.ts'
 import { DeleteTopics } from '../../protocol/apis/delete-topics.ts'
+import { DescribeQuorum } from '../../protocol/apis/describe-quorum.ts'
 import { ElectLeaders } from '../../protocol/apis/elect-leaders.ts'
 import { IncrementalAlterConfigs } from '../../protocol/apis/incremental-alter-configs.ts'
+import { RemoveRaftVoter } from '../../protocol/apis/remove-raft-voter.ts'
 import { UnregisterBroker } from '../../protocol/apis/unregister-broker.ts'
 import { UpdateFeatures } from '../../protocol/apis/update-features.ts'
 import { ErrorCode, errorMessage } from '../../protocol/errors.ts'
-import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import type { RequestOf, ResponseInput, ResponseOf } from '../../protocol/schema.ts'
+import { NotControllerError } from '../../quorum/errors.ts'
 import type { Call } from '../connections/call.ts'
-import { type ControllerChannel, ControllerUnavailableError } from '../controller-channel.ts'
+import { type ControllerForwarder, ControllerUnavailableError, type ForwardedApi } from '../controller-channel.ts'
 import { type ServedApi, serve } from '../dispatch/served-api.ts'
+import type { ControllerSide } from '../forward/controller-side.ts'
 import { type LoggerLevelSetter, withLoggers } from './logger-levels.ts'
 
-/** The controller was not there, or went away while it decided: a client asks again, and finds out what became of it. */
-function refusal({ message }: ControllerUnavailableError): Refusal {
-  const errorCode = ErrorCode.REQUEST_TIMED_OUT
-  return { errorCode, errorMessage: `${errorMessage(errorCode)} (${message})` }
-}
-
+/** Why nothing was decided, for every item of a request. */
 interface Refusal {
   readonly errorCode: number
   readonly errorMessage: string
 }
 
-export interface ForwardingParts {
-  readonly channel: ControllerChannel
-  readonly loggers: LoggerLevelSetter
-  /** Resolves when this node has applied what is committed now, so that its next answers show what was changed. */
-  caughtUp(): Promise<void>
+/** Asks for a decision; `refused` is the answer when nobody decides. */
+interface Decider {
+  decide<A extends ForwardedApi>(
+    api: A,
+    request: RequestOf<A>,
+    call: Call,
+    refused: (request: RequestOf<A>, why: Refusal) => ResponseInput<A>,
+  ): Promise<ResponseInput<A>>
 }
 
-/** What every broker passes on to the active controller, and answers when the decision is committed. */
-export function controllerApis(parts: ForwardingParts): ServedApi[] {
-  const { loggers } = parts
-  const alterConfigs = (request: RequestOf<typeof AlterConfigs>, call: Call) =>
-    ask(parts, AlterConfigs, request, call, ({ resources }, why) => ({
-      responses: resources.map((resource) => refusedResource(resource, why)),
-    }))
-  const incrementalAlterConfigs = (request: RequestOf<typeof IncrementalAlterConfigs>, call: Call) =>
-    ask(parts, IncrementalAlterConfigs, request, call, ({ resources }, why) => ({
+/** What clients ask of the controller, by any node. */
+function adminApis(decider: Decider, loggers: LoggerLevelSetter): ServedApi[] {
+  const decided = <A extends ForwardedApi>(
+    api: A,
+    refused: (request: RequestOf<A>, why: Refusal) => ResponseInput<A>,
+  ): ServedApi => serve(api, (request, call) => decider.decide(api, request, call, refused))
+  const alterConfigs = (request: RequestOf<typeof IncrementalAlterConfigs>, call: Call) =>
+    decider.decide(IncrementalAlterConfigs, request, call, ({ resources }, why) => ({
       responses: resources.map((resource) => refusedResource(resource, why)),
     }))
   return [
-    forward(parts, CreateTopics, ({ topics }, why) => ({ topics: topics.map(({ name }) => ({ name, ...why })) })),
-    forward(parts, DeleteTopics, ({ topics, topicNames }, why) => ({
+    decided(CreateTopics, ({ topics }, why) => ({ topics: topics.map(({ name }) => ({ name, ...why })) })),
+    decided(DeleteTopics, ({ topics, topicNames }, why) => ({
       responses: [...topics, ...topicNames.map((name) => ({ name }))].map((topic) => ({ ...topic, ...why })),
     })),
-    forward(parts, CreatePartitions, ({ topics }, why) => ({ results: topics.map(({ name }) => ({ name, ...why })) })),
-    forward(parts, ElectLeaders, (_, { errorCode }) => ({ errorCode, replicaElectionResults: [] })),
-    forward(parts, UpdateFeatures, (_, why) => why),
-    forward(parts, UnregisterBroker, (_, why) => why),
-    serve(AlterConfigs, alterConfigs),
+    decided(CreatePartitions, ({ topics }, why) => ({ results: topics.map(({ name }) => ({ name, ...why })) })),
+    decided(ElectLeaders, (_, { errorCode }) => ({ errorCode, replicaElectionResults: [] })),
+    decided(UpdateFeatures, (_, why) => why),
+    decided(UnregisterBroker, (_, why) => why),
+    decided(AlterConfigs, ({ resources }, why) => ({
+      responses: resources.map((resource) => refusedResource(resource, why)),
+    })),
     serve(IncrementalAlterConfigs, (request, call) =>
-      withLoggers(loggers, request, (rest) => incrementalAlterConfigs(rest, call)),
+      withLoggers(loggers, request, (rest) => alterConfigs(rest, call)),
     ),
   ]
 }
@@ -63,27 +72,74 @@ function refusedResource({ resourceType, resourceName }: { resourceType: number;
   return { resourceType, resourceName, ...why }
 }
 
-function forward<A extends ControllerApi>(
-  parts: ForwardingParts,
-  api: A,
-  refused: (request: RequestOf<A>, why: Refusal) => ResponseInput<A>,
-): ServedApi {
-  return serve(api, (request, call) => ask(parts, api, request, call, refused))
+export interface ForwardingParts {
+  readonly forwarder: ControllerForwarder
+  readonly loggers: LoggerLevelSetter
+  /** Resolves when this node shows the metadata up to that offset, so that its next answers show what was changed. */
+  caughtUp(metadataOffset: number): Promise<void>
 }
 
-async function ask<A extends ControllerApi>(
-  parts: ForwardingParts,
-  api: A,
-  request: RequestOf<A>,
-  call: Call,
-  refused: (request: RequestOf<A>, why: Refusal) => ResponseInput<A>,
-): Promise<ResponseInput<A>> {
-  try {
-    const response = await parts.channel.send(api, request, call.version)
-    await parts.caughtUp()
-    return response
-  } catch (error) {
-    if (error instanceof ControllerUnavailableError) return refused(request, refusal(error))
-    throw error
+/** On a broker: each is passed on to the active controller, and answered when the decision is committed. */
+export function forwardedApis(parts: ForwardingParts): ServedApi[] {
+  const decide: Decider['decide'] = async (api, request, call, refused) => {
+    try {
+      const { response, metadataOffset } = await parts.forwarder.forward(api, request, originOf(call))
+      await parts.caughtUp(metadataOffset)
+      return response
+    } catch (error) {
+      if (!(error instanceof ControllerUnavailableError)) throw error
+      // A client asks again, and finds out what became of it.
+      const { errorCode, message } = error
+      return refused(request, { errorCode, errorMessage: `${errorMessage(errorCode)} (${message})` })
+    }
   }
+  return [
+    ...adminApis({ decide }, parts.loggers),
+    serve(DescribeQuorum, (request, call) =>
+      decide(DescribeQuorum, request, call, (_, { errorCode }) => ({ errorCode, topics: [], nodes: [] })),
+    ),
+    serve(AddRaftVoter, (request, call) => decide(AddRaftVoter, request, call, (_, why) => why)),
+    serve(RemoveRaftVoter, (request, call) => decide(RemoveRaftVoter, request, call, (_, why) => why)),
+  ]
+}
+
+function originOf(call: Call) {
+  const { version, clientId } = call
+  return {
+    version,
+    clientId,
+    host: call.connection.remote.host,
+    get gone() {
+      return call.gone
+    },
+  }
+}
+
+/** On a controller: decided here, or not at all. */
+export function decidedApis(side: ControllerSide, loggers: LoggerLevelSetter): ServedApi[] {
+  const decide: Decider['decide'] = async (api, request, { version }, refused) => {
+    try {
+      return (await side.decide(api, request, version)) as ResponseOf<typeof api>
+    } catch (error) {
+      const errorCode = refusalOf(error)
+      return refused(request, { errorCode, errorMessage: errorMessage(errorCode) })
+    }
+  }
+  // What only brokers and other controllers ask.
+  const forNode = <A extends ForwardedApi>(api: A, refused: (errorCode: number) => ResponseInput<A>): ServedApi =>
+    serve(api, (request, call) => decide(api, request, call, (_, { errorCode }) => refused(errorCode)))
+  return [
+    ...adminApis({ decide }, loggers),
+    forNode(BrokerRegistration, (errorCode) => ({ errorCode })),
+    forNode(BrokerHeartbeat, (errorCode) => ({ errorCode, shouldShutDown: false })),
+    forNode(AlterPartition, (errorCode) => ({ errorCode, topics: [] })),
+    forNode(ControllerRegistration, (errorCode) => ({ errorCode, errorMessage: null })),
+    forNode(AllocateProducerIds, (errorCode) => ({ errorCode, producerIdStart: 0, producerIdLen: 0 })),
+  ]
+}
+
+function refusalOf(error: unknown): number {
+  if (error instanceof NotControllerError) return ErrorCode.NOT_CONTROLLER
+  if (error instanceof LogUnavailableError) return ErrorCode.REQUEST_TIMED_OUT
+  throw error
 }

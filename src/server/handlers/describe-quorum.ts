@@ -11,10 +11,12 @@ const DIRECTORIES_VERSION = 2
 
 /** Served from 0 to 2. */
 export function describeQuorum(describe: (request: DescribeQuorumRequest) => DescribeQuorumResponse): ServedApi {
-  return serve(DescribeQuorum, (request, call) => {
-    const response = describe(request)
-    return call.version >= DIRECTORIES_VERSION ? response : withoutDirectories(response)
-  })
+  return serve(DescribeQuorum, (request, call) => describedIn(call.version, describe(request)))
+}
+
+/** What that version can say of it. */
+export function describedIn(version: number, response: DescribeQuorumResponse): DescribeQuorumResponse {
+  return version >= DIRECTORIES_VERSION ? response : withoutDirectories(response)
 }
 
 type Replicas = DescribeQuorumResponse['topics'][number]['partitions'][number]['currentVoters']

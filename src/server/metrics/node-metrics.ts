@@ -10,7 +10,7 @@ export interface NodeFigures {
   readonly clusterId: string
   readonly acceptor: Acceptor
   /** By the kind of listener. */
-  readonly dispatchers: Readonly<Record<'broker' | 'controller', Dispatcher>>
+  readonly dispatchers: Readonly<Partial<Record<'broker' | 'controller', Dispatcher>>>
   /** Gauges refreshed. */
   readonly replicas: ReplicaMetrics
   readonly cleaner: Readonly<CleanerStats>

@@ -1,0 +1,93 @@
+import { type BrokerContext, brokerNumber } from '../controller/config-view.ts'
+import { topicConfigSource } from '../controller/topic-config.ts'
+import { OFFSETS_TOPIC } from '../controller/topic-names.ts'
+import { GroupCoordinator } from '../coordinator/group-coordinator.ts'
+import type { Env } from '../env/env.ts'
+import type { MetadataChanges } from '../metadata/changes.ts'
+import type { MetadataImage } from '../metadata/image.ts'
+import type { TopicId } from '../model/ids.ts'
+import type { AnswerBudget } from '../replica/answer-budget.ts'
+import { type ClusterOptions, ReplicaManager } from '../replica/replica-manager.ts'
+import type { LogManager } from '../storage/log-manager.ts'
+import { cleanerLimitsOf } from './cleaner-limits.ts'
+import { groupConfigOf } from './group-config.ts'
+import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
+
+export interface BrokerHalfOptions {
+  readonly broker: BrokerContext
+  readonly folder: string
+  readonly logs: LogManager
+  readonly cluster: ClusterOptions
+  readonly answers: AnswerBudget
+  /** The image that clients are shown. */
+  image(): MetadataImage
+  removedTopics(): Promise<ReadonlySet<TopicId>>
+  bug(error: unknown): void
+}
+
+/** What a node with the role of a broker holds: its replicas, and the groups whose partitions it leads. */
+export class BrokerHalf {
+  readonly replicas: ReplicaManager
+  readonly groups: GroupCoordinator
+  readonly #options: BrokerHalfOptions
+
+  /** `image` is the one it will start from. */
+  constructor(env: Env, image: MetadataImage, options: BrokerHalfOptions) {
+    this.#options = options
+    const { broker } = options
+    this.groups = new GroupCoordinator({
+      env,
+      config: groupConfigOf(image, broker),
+      topics: {
+        idOf: (name) => options.image().topic(name)?.topicId ?? null,
+        nameOf: (id) => options.image().topicById(id)?.name ?? null,
+      },
+      partitionCount: () => options.image().topic(OFFSETS_TOPIC)?.partitions.length ?? null,
+      groupOperations: GROUP_OPERATIONS,
+    })
+    this.replicas = this.#newReplicas(env, image)
+  }
+
+  #newReplicas(env: Env, image: MetadataImage): ReplicaManager {
+    const { broker, folder, logs, cluster, answers, removedTopics } = this.#options
+    const number = (key: string) => brokerNumber(image, broker, key)
+    return new ReplicaManager(env, {
+      nodeId: broker.brokerId,
+      logs,
+      folder,
+      cluster,
+      configOf: (topic, at) => topicConfigSource(at, broker, topic),
+      answers,
+      removedTopics,
+      lagTimeMaxMs: number('replica.lag.time.max.ms'),
+      fetchMaxBytes: number('fetch.max.bytes'),
+      producerIdExpirationOf: (at) => brokerNumber(at, broker, 'producer.id.expiration.ms'),
+      retentionIntervalMs: number('log.retention.check.interval.ms'),
+      cleanerLimitsOf: (at) => cleanerLimitsOf(at, broker),
+      highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
+      events: {
+        onLead: ({ topic, partition }, log) => {
+          if (topic === OFFSETS_TOPIC) this.groups.onLead(partition, log)
+        },
+        onResign: ({ topic, partition }) => {
+          if (topic === OFFSETS_TOPIC) this.groups.onResign(partition)
+        },
+        onOffline: ({ topic, partition }, error) => {
+          env.log.error('a partition is offline', { topic, partition, reason: error.message })
+        },
+      },
+    })
+  }
+
+  /** Does what a new image asks, before clients see it. */
+  async applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+    await this.replicas.applyImage(changes, image)
+    if (changes.deletedTopics.length === 0) return
+    const deleted = new Map(changes.deletedTopics.map(({ name, topicId }): [string, TopicId] => [name, topicId]))
+    this.groups.forgetTopics(deleted).catch((error: unknown) => this.#options.bug(error))
+  }
+
+  applyConfigs(image: MetadataImage): void {
+    this.groups.config = groupConfigOf(image, this.#options.broker)
+  }
+}
