@@ -44,12 +44,17 @@ function perform(world: ReplicationWorld, [kind, who, how]: Step): void {
       return
     case 17:
       return world.bounce(node, how)
+    case 18: {
+      const chosen = world.nodes.map(({ id }) => id).filter((id) => (how >> id) % 2 === 0)
+      const rotated = [...chosen.slice(who % 3), ...chosen.slice(0, who % 3)]
+      return how % 4 === 0 ? world.reassign(null) : world.reassign(rotated)
+    }
     default:
       return world.work()
   }
 }
 
-const steps = fc.array(fc.tuple(fc.nat(21), fc.nat(60), fc.nat(63)), { minLength: 40, maxLength: 400, size: 'max' })
+const steps = fc.array(fc.tuple(fc.nat(22), fc.nat(60), fc.nat(63)), { minLength: 40, maxLength: 400, size: 'max' })
 
 function search(name: string, options: fc.Arbitrary<WorldOptions>, numRuns: number): void {
   test(name, () => {
@@ -62,7 +67,8 @@ function search(name: string, options: fc.Arbitrary<WorldOptions>, numRuns: numb
         cleanStarts += world.cleanStarts
         // A copy that was taken away may have been the last; else the partition is whole again (H23).
         if (steps.some(([kind, , how]) => isRestart(kind) && how % 8 < 2) || options.relaxed) return
-        const { leader, isr, replicas } = world.partition
+        const { leader, isr, replicas, addingReplicas, removingReplicas } = world.partition
+        assert.deepEqual([...addingReplicas, ...removingReplicas], [])
         assert.ok(
           leader >= 0 && isr.length === replicas.length,
           `after healing: leader ${leader}, ${isr} of ${replicas}`,

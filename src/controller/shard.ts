@@ -6,6 +6,7 @@ import type { MetadataRecord } from '../metadata/records.ts'
 import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
 import { AlterConfigs } from '../protocol/apis/alter-configs.ts'
 import { AlterPartition } from '../protocol/apis/alter-partition.ts'
+import { AlterPartitionReassignments } from '../protocol/apis/alter-partition-reassignments.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { ControllerRegistration } from '../protocol/apis/controller-registration.ts'
@@ -14,6 +15,7 @@ import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { DeleteTopics } from '../protocol/apis/delete-topics.ts'
 import { ElectLeaders } from '../protocol/apis/elect-leaders.ts'
 import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
+import { ListPartitionReassignments } from '../protocol/apis/list-partition-reassignments.ts'
 import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
 import { UpdateFeatures } from '../protocol/apis/update-features.ts'
 import type { AnyApi, RequestOf, ResponseOf } from '../protocol/schema.ts'
@@ -32,6 +34,7 @@ import { electLeaders } from './elect-leaders.ts'
 import type { Ruling } from './elections.ts'
 import { updateFeatures } from './features.ts'
 import { allocateProducerIds } from './producer-ids.ts'
+import { alterReassignments, listReassignments } from './reassignments.ts'
 import { registerBroker, unregisterBroker } from './registration.ts'
 import { CollidingNames } from './topic-names.ts'
 
@@ -58,6 +61,7 @@ export const controllerApis = [
   AllocateProducerIds,
   AlterConfigs,
   AlterPartition,
+  AlterPartitionReassignments,
   BrokerHeartbeat,
   BrokerRegistration,
   ControllerRegistration,
@@ -66,6 +70,7 @@ export const controllerApis = [
   DeleteTopics,
   ElectLeaders,
   IncrementalAlterConfigs,
+  ListPartitionReassignments,
   UnregisterBroker,
   UpdateFeatures,
 ] as const
@@ -108,6 +113,8 @@ export class ControllerShard {
         return alterConfigs(context, request as RequestOf<typeof AlterConfigs>)
       case AlterPartition.key:
         return alterPartition(context, request as RequestOf<typeof AlterPartition>)
+      case AlterPartitionReassignments.key:
+        return alterReassignments(context, request as RequestOf<typeof AlterPartitionReassignments>)
       case BrokerHeartbeat.key:
         return heartbeat(context, this.#sessions, request as RequestOf<typeof BrokerHeartbeat>)
       case BrokerRegistration.key:
@@ -124,6 +131,8 @@ export class ControllerShard {
         return electLeaders(context, request as RequestOf<typeof ElectLeaders>)
       case IncrementalAlterConfigs.key:
         return incrementalAlterConfigs(context, request as RequestOf<typeof IncrementalAlterConfigs>)
+      case ListPartitionReassignments.key:
+        return listReassignments(context, request as RequestOf<typeof ListPartitionReassignments>)
       case UnregisterBroker.key:
         return unregisterBroker(context, this.#sessions, request as RequestOf<typeof UnregisterBroker>)
       case UpdateFeatures.key:

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AlterPartition } from '../protocol/apis/alter-partition.ts'
 import { minInsync } from '../model/min-insync.ts'
 import { CreatePartitions } from '../protocol/apis/create-partitions.ts'
 import { ErrorCode } from '../protocol/errors.ts'
@@ -41,22 +40,6 @@ test('partitions that are added say the same', () => {
   assert.deepEqual([results[0]?.errorCode, results[0]?.errorMessage?.includes('share a host')], [ErrorCode.NONE, true])
 })
 
-/** All replicas of the topic that are being added catch up: their leaders take them in. */
-function catchUp(cluster: ShardCluster, name: string): void {
-  const topic = cluster.image.topic(name)
-  assert.ok(topic)
-  for (const [partitionIndex, partition] of topic.partitions.entries()) {
-    const { leader: brokerId, leaderEpoch, partitionEpoch, replicas } = partition
-    const newIsrWithEpochs = replicas.map((id) => ({ brokerId: id, brokerEpoch: -1 }))
-    const wanted = { partitionIndex, leaderEpoch, partitionEpoch, leaderRecoveryState: 0, newIsr: [], newIsrWithEpochs }
-    cluster.ask(AlterPartition, {
-      brokerId,
-      brokerEpoch: cluster.image.broker(brokerId)?.brokerEpoch ?? -1,
-      topics: [{ topicId: topic.topicId, partitions: [wanted] }],
-    })
-  }
-}
-
 test('the offsets topic of a cluster that began with one node gets its copies when others join', () => {
   const cluster = new ShardCluster()
   cluster.join({ id: 1 })
@@ -71,7 +54,7 @@ test('the offsets topic of a cluster that began with one node gets its copies wh
   for (const { leader, isr, addingReplicas } of growing) {
     assert.deepEqual([leader, isr, [...addingReplicas].sort((a, b) => a - b)], [1, [1], [2, 3]])
   }
-  catchUp(cluster, '__consumer_offsets')
+  for (const index of growing.keys()) cluster.alterIsr('__consumer_offsets', index)
   const grown = cluster.image.topic('__consumer_offsets')?.partitions ?? []
   assert.ok(grown.every(({ isr, addingReplicas }) => isr.length === 3 && addingReplicas.length === 0))
   assert.deepEqual(new Set(grown.map(({ replicas }) => replicas[0])), new Set([1, 2, 3]))

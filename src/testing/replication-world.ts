@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { MetadataImage, PartitionImage } from '../metadata/image.ts'
 import { minInsync } from '../model/min-insync.ts'
 import { AlterPartition } from '../protocol/apis/alter-partition.ts'
+import { AlterPartitionReassignments } from '../protocol/apis/alter-partition-reassignments.ts'
 import type { RequestOf } from '../protocol/schema.ts'
 import { ShardCluster, type TestBroker } from './shard-cluster.ts'
 
@@ -320,6 +321,13 @@ export class ReplicationWorld {
 
   setMinInsync(value: number | null): void {
     this.cluster.setConfig(TOPIC, 'min.insync.replicas', value === null ? null : String(value))
+    this.#published()
+  }
+
+  /** Moves the partition to other brokers; null gives the move up. */
+  reassign(replicas: readonly number[] | null): void {
+    const topics = [{ name: TOPIC, partitions: [{ partitionIndex: 0, replicas }] }]
+    this.cluster.ask(AlterPartitionReassignments, { timeoutMs: 1000, allowReplicationFactorChange: true, topics })
     this.#published()
   }
 

@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { ControllerShard } from '../controller/shard.ts'
 import type { ControllerApi } from '../controller/shard.ts'
 import { bootstrapRecords, registeredFeatures } from '../controller/features.ts'
@@ -5,6 +6,7 @@ import { ELR_FEATURE } from '../controller/feature-names.ts'
 import type { Due, Notice } from '../controller/decision.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import { type MetadataRecord, ResourceType } from '../metadata/records.ts'
+import { AlterPartition } from '../protocol/apis/alter-partition.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { CreateTopics, type CreateTopicsResponse } from '../protocol/apis/create-topics.ts'
@@ -86,6 +88,21 @@ export class ShardCluster {
     for (let due = this.shard.tick(this.nowMs); due.records.length > 0; due = this.shard.tick(this.nowMs)) {
       this.#take(due)
     }
+  }
+
+  /** As the leader asks when it has seen these in sync; all replicas when not given. */
+  alterIsr(name: string, partitionIndex: number, isr?: readonly number[]): ResponseOf<typeof AlterPartition> {
+    const topic = this.image.topic(name)
+    const partition = topic?.partitions[partitionIndex]
+    assert(topic !== undefined && partition !== undefined, `no partition ${name}-${partitionIndex}`)
+    const { leader: brokerId, leaderEpoch, partitionEpoch, replicas } = partition
+    const newIsrWithEpochs = (isr ?? replicas).map((id) => ({ brokerId: id, brokerEpoch: -1 }))
+    const wanted = { partitionIndex, leaderEpoch, partitionEpoch, leaderRecoveryState: 0, newIsr: [], newIsrWithEpochs }
+    return this.ask(AlterPartition, {
+      brokerId,
+      brokerEpoch: this.image.broker(brokerId)?.brokerEpoch ?? -1,
+      topics: [{ topicId: topic.topicId, partitions: [wanted] }],
+    })
   }
 
   setConfig(topic: string, name: string, value: string | null): void {
