@@ -56,6 +56,8 @@ export class Server {
   readonly kind: ServerKind
   readonly dataDirectory: string
   readonly place: Place
+  /** Whether a start says whom to join; a folder that joined needs it no more. */
+  saysJoin = true
   #directory: string
   #options: ServerOptions
   #process: Background | null = null
@@ -191,7 +193,7 @@ export class Server {
     args.push('--controller-listen', controllerAddress)
     if (voters.length > 1) args.push('--node-id', String(nodeId))
     if (zone !== null) args.push('--zone', zone)
-    if (member !== null) args.push('--join', member)
+    if (member !== null && this.saysJoin) args.push('--join', member)
     const config = Object.entries(this.#options.config ?? {})
     if (config.length > 0) {
       const file = join(this.#directory, 'server.properties')
