@@ -96,6 +96,15 @@ export class PartitionLeader {
     return this.#endOffset
   }
 
+  /** The least start offset of all replicas that are alive, this one's being `ownStartOffset`: nothing before it is kept. */
+  lowWatermark(ownStartOffset: number): number {
+    let low = ownStartOffset
+    for (const { id, startOffset } of this.#followers) {
+      if (this.#epochOf(id) !== undefined) low = Math.min(low, startOffset)
+    }
+    return low
+  }
+
   /** Whether the high watermark has passed the election: only then is it at least every one told before (invariant H12). */
   get endIsKnown(): boolean {
     return this.#highWatermark >= this.epochStartOffset

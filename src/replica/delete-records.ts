@@ -3,8 +3,11 @@ import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { DeleteRecords, DeleteRecordsRequest } from '../protocol/apis/delete-records.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { ResponseInput } from '../protocol/schema.ts'
+import type { AckWait } from './ack-queue.ts'
+import type { Deadlines, Expiring } from './deadlines.ts'
 import { readErrorCode } from './fetch-read.ts'
 import type { HostedPartitions } from './hosted.ts'
+import type { Partition } from './partition.ts'
 import type { RequestContext } from './types.ts'
 
 export type DeleteRecordsAnswer = ResponseInput<typeof DeleteRecords>
@@ -12,19 +15,26 @@ export type DeleteRecordsAnswer = ResponseInput<typeof DeleteRecords>
 /** "Everything up to the high watermark." */
 const HIGH_WATERMARK = -1
 
+export interface DeletionParts {
+  readonly hosted: HostedPartitions
+  readonly deadlines: Deadlines
+}
+
 /**
- * DeleteRecords, versions 0 to 2: moves the start of the log, durably before the answer. The low watermark answered is this
- * replica's own.
+ * DeleteRecords, versions 0 to 2: moves the start of the log, durably, and then that of every replica that is alive. The
+ * low watermark that is answered holds on all of them.
  */
 export async function deleteRecords(
-  hosted: HostedPartitions,
+  parts: DeletionParts,
   request: DeleteRecordsRequest,
   context: RequestContext,
 ): Promise<DeleteRecordsAnswer> {
+  const { timeoutMs } = request
   const topics = await Promise.all(
     request.topics.map(async ({ name, partitions }) => {
       const results = partitions.map(async ({ partitionIndex, offset }) => {
-        const result = await deleteUpTo(hosted, { topic: name, partition: partitionIndex, offset }, context)
+        const asked = { topic: name, partition: partitionIndex, offset, timeoutMs }
+        const result = await deleteUpTo(parts, asked, context)
         if (typeof result === 'object') return { partitionIndex, lowWatermark: result.lowWatermark, errorCode: 0 }
         return { partitionIndex, lowWatermark: -1, errorCode: result }
       })
@@ -35,8 +45,8 @@ export async function deleteRecords(
 }
 
 async function deleteUpTo(
-  hosted: HostedPartitions,
-  asked: { topic: string; partition: number; offset: number },
+  { hosted, deadlines }: DeletionParts,
+  asked: { topic: string; partition: number; offset: number; timeoutMs: number },
   context: RequestContext,
 ): Promise<{ lowWatermark: number } | number> {
   const { topic } = asked
@@ -51,8 +61,42 @@ async function deleteUpTo(
   if (offset < 0 || offset > partition.highWatermark) return ErrorCode.OFFSET_OUT_OF_RANGE
   try {
     if (offset > log.logStartOffset) await log.advanceStartOffset(offset)
-    return { lowWatermark: log.logStartOffset }
+    const errorCode = await new PendingDeletion(partition, offset).done(deadlines, asked.timeoutMs)
+    return errorCode === ErrorCode.NONE ? { lowWatermark: partition.lowWatermark } : errorCode
   } catch (error) {
     return readErrorCode(error)
+  }
+}
+
+/** Waits until all replicas that are alive have deleted what is before the offset. */
+class PendingDeletion implements AckWait, Expiring {
+  deadlineSlot = 0
+  readonly waitOffset: number
+  readonly #partition: Partition
+  #resolve: (errorCode: number) => void = () => {}
+
+  constructor(partition: Partition, offset: number) {
+    this.#partition = partition
+    this.waitOffset = offset
+  }
+
+  async done(deadlines: Deadlines, timeoutMs: number): Promise<number> {
+    const waiting = new Promise<number>((resolve) => {
+      this.#resolve = resolve
+    })
+    deadlines.add(this, timeoutMs)
+    this.#partition.whenDeleted(this)
+    const errorCode = await waiting
+    if (this.deadlineSlot !== 0) deadlines.remove(this)
+    return errorCode
+  }
+
+  acked(errorCode: number): void {
+    this.#resolve(errorCode)
+  }
+
+  expired(): void {
+    this.#partition.stopWaiting(this)
+    this.#resolve(ErrorCode.REQUEST_TIMED_OUT)
   }
 }

@@ -69,6 +69,10 @@ export class Followed implements FollowerDriver {
     this.#host.progressed(this)
   }
 
+  startAdvanced(): void {
+    this.#host.changed(this)
+  }
+
   take(answer: PartitionAnswer): void {
     const { log } = this.partition
     if (log === null) return

@@ -46,7 +46,8 @@ export async function listOffsets(
       else if (twice.has(asked.partitionIndex)) answers.push(refused(asked, ErrorCode.INVALID_REQUEST))
       else {
         const { version } = context
-        const answer = await listOne(hosted, name, asked, { version, readCommitted: request.isolationLevel === 1 })
+        const readCommitted = request.isolationLevel === 1
+        const answer = await listOne(hosted, name, asked, { version, readCommitted, isReplica: request.replicaId >= 0 })
         answers.push(version < LEADER_EPOCH_VERSION ? { ...answer, leaderEpoch: -1 } : answer)
       }
     }
@@ -68,7 +69,7 @@ async function listOne(
   hosted: HostedPartitions,
   topic: string,
   asked: Asked,
-  how: { version: number; readCommitted: boolean },
+  how: { version: number; readCommitted: boolean; isReplica: boolean },
 ): Promise<PartitionAnswer> {
   if (how.version < (SINCE_VERSION.get(asked.timestamp) ?? 0)) return refused(asked, ErrorCode.UNSUPPORTED_VERSION)
   const leaderEpoch = asked.currentLeaderEpoch
@@ -84,11 +85,12 @@ async function listOne(
 async function answerOf(
   partition: Partition,
   asked: Asked,
-  { version, readCommitted }: { version: number; readCommitted: boolean },
+  { version, readCommitted, isReplica }: { version: number; readCommitted: boolean; isReplica: boolean },
 ): Promise<PartitionAnswer> {
   const { log, leader } = partition
   if (log === null || leader === null) return refused(asked, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-  const limit = partition.readLimit(readCommitted)
+  // A follower wants to know how far it can get, not what may be read.
+  const limit = isReplica ? log.endOffset : partition.readLimit(readCommitted)
   // A new leader may not know yet how far its predecessor had committed: an end told now could be smaller than one
   // that was told before (invariant H12).
   const notAvailable =

@@ -20,6 +20,8 @@ export interface Watcher {
 export interface FollowerDriver {
   /** `writtenOffset` or `durableOffset` has grown, or the log has failed. */
   logProgressed(): void
+  /** What the log begins with has gone, as at the leader. */
+  startAdvanced(): void
 }
 
 export interface PartitionEvents {
@@ -73,6 +75,8 @@ export class Partition {
   #highWatermark: number
   readonly #committed = new AckQueue()
   readonly #written = new AckQueue()
+  /** For the low watermark. */
+  #deletions: AckQueue | null = null
   /** Null while nobody watches: most partitions are idle, and there may be very many. */
   #watchers: Set<Watcher> | null = null
   /** The same for followers, who read to the end of the log, and must hear of its start too. */
@@ -142,6 +146,7 @@ export class Partition {
     if (this.leader?.leaderEpoch === options.leaderEpoch) {
       const { registration, eligible } = options
       this.#perform(this.leader.step({ type: 'registered', registration, eligible }))
+      this.#checkLowWatermark()
       return 'goes on'
     }
     assert(this.#rearranging === null, `${this.name} is led while it is being truncated`)
@@ -219,7 +224,25 @@ export class Partition {
 
   /** A follower asked for records from `endOffset` on: see `PartitionLeader`. */
   fetched(fetch: Omit<Extract<Input, { type: 'fetched' }>, 'type'>): void {
-    if (this.leader !== null) this.#perform(this.leader.step({ type: 'fetched', ...fetch }))
+    if (this.leader === null) return
+    this.#perform(this.leader.step({ type: 'fetched', ...fetch }))
+    this.#checkLowWatermark()
+  }
+
+  /** The least start offset of the replicas that are alive; -1 where one of them has not told. */
+  get lowWatermark(): number {
+    const { leader, log } = this
+    return leader === null || log === null ? -1 : leader.lowWatermark(log.logStartOffset)
+  }
+
+  /** `wait` hears when the low watermark has reached its offset, or that it will not be known; maybe at once. */
+  whenDeleted(wait: AckWait): void {
+    if (this.leader === null) return wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    // The followers do the same as soon as they hear of it.
+    this.#wakeReplicas()
+    this.#deletions ??= new AckQueue()
+    this.#deletions.add(wait)
+    this.#checkLowWatermark()
   }
 
   /** The controller has refused what `leader` proposed. */
@@ -292,6 +315,7 @@ export class Partition {
   stopWaiting(wait: AckWait): void {
     this.#committed.remove(wait)
     this.#written.remove(wait)
+    this.#deletions?.remove(wait)
   }
 
   watch(watcher: Watcher): void {
@@ -366,6 +390,7 @@ export class Partition {
     this.#isAdvancing = true
     const done = () => {
       this.#isAdvancing = false
+      this.followerDriver?.startAdvanced()
     }
     log.advanceStartOffset(offset).then(done, done)
   }
@@ -381,6 +406,13 @@ export class Partition {
     this.leader = null
     this.#committed.fail(errorCode)
     this.#written.fail(errorCode)
+    this.#deletions?.fail(errorCode)
+  }
+
+  #checkLowWatermark(): void {
+    if (this.#deletions === null) return
+    this.#deletions.reached(this.lowWatermark, ErrorCode.NONE)
+    if (this.#deletions.size === 0) this.#deletions = null
   }
 
   #endFollowing(): void {

@@ -266,12 +266,10 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
 
   #take(reading: Reading, target: ReplicaTarget, read: PartitionRead): void {
     const isHighWatermarkNews = target.highWatermark !== INT64_MAX && read.highWatermark > target.highWatermark
-    const isUrgent = read.errorCode !== 0 || read.diverges || isHighWatermarkNews
-    const isNews =
-      isUrgent ||
-      read.bytes > 0 ||
-      read.highWatermark !== target.toldHighWatermark ||
-      read.logStartOffset !== target.toldLogStartOffset
+    // DeleteRecords is answered when the followers have done the same.
+    const isStartNews = read.logStartOffset > target.startOffset && read.logStartOffset !== target.toldLogStartOffset
+    const isUrgent = read.errorCode !== 0 || read.diverges || isHighWatermarkNews || isStartNews
+    const isNews = isUrgent || read.bytes > 0 || read.highWatermark !== target.toldHighWatermark
     if (isUrgent) reading.isUrgent = true
     reading.bytes += read.bytes
     if (isNews || this.#plan.isFull) reading.told.push({ target, read })

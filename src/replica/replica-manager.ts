@@ -310,7 +310,7 @@ export class ReplicaManager {
   }
 
   deleteRecords(request: DeleteRecordsRequest, context: RequestContext): Promise<DeleteRecordsAnswer> {
-    return deleteRecords(this.hosted, request, context)
+    return deleteRecords({ hosted: this.hosted, deadlines: this.#deadlines }, request, context)
   }
 
   describeProducers(request: DescribeProducersRequest, context: RequestContext): DescribeProducersAnswer {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ErrorCode } from '../protocol/errors.ts'
 import type { Sim } from '../sim/sim.ts'
 import { simulate } from '../sim/sim.ts'
 import { type ClusterSettings, ReplicaCluster } from '../testing/replica-cluster.ts'
@@ -106,4 +107,27 @@ test('a leader whose start lies within a batch is followed from the whole batch 
     cluster.controller.lead('a', 3)
     await sim.runFor(100)
     assert.deepEqual((await cluster.node(3).fetch('a', { offset: 1 })).highWatermark, 4)
+  }))
+
+test('records are deleted on every replica that is alive before that is answered', () =>
+  withCluster(async (cluster, sim) => {
+    cluster.createTopic('a')
+    await sim.runFor(100)
+    for (const value of ['0', '1', '2']) await cluster.node(1).produce('a', batchOf([value]))
+    const deleteUpTo = async (offset: number) => {
+      const topics = [{ name: 'a', partitions: [{ partitionIndex: 0, offset }] }]
+      const answer = await cluster.node(1).replicas.deleteRecords({ topics, timeoutMs: 2000 }, requestContext(2))
+      return answer.topics[0]?.partitions[0]
+    }
+    const beganMs = sim.nowMs
+    assert.deepEqual(await deleteUpTo(2), { partitionIndex: 0, lowWatermark: 2, errorCode: 0 })
+    assert.ok(sim.nowMs - beganMs < 100, `${sim.nowMs - beganMs} ms`)
+    for (const node of cluster.nodes) assert.equal(node.partition('a').log?.logStartOffset, 2)
+    // One that is silent is waited for, one that is known to be gone is not.
+    cluster.node(3).kill()
+    const late = await deleteUpTo(3)
+    assert.deepEqual(late, { partitionIndex: 0, lowWatermark: -1, errorCode: ErrorCode.REQUEST_TIMED_OUT })
+    cluster.controller.fence(3)
+    await sim.runFor(10)
+    assert.deepEqual(await deleteUpTo(3), { partitionIndex: 0, lowWatermark: 3, errorCode: 0 })
   }))
