@@ -9,6 +9,7 @@ import type { ReadResult } from '../storage/tail.ts'
 import type { FetchNews, FetchTarget } from './fetch-session.ts'
 import type { HostedPartitions } from './hosted.ts'
 import type { Partition } from './partition.ts'
+import { nearestReplica } from './read-replica.ts'
 import type { RequestContext } from './types.ts'
 
 /** What one partition gives to one fetch. */
@@ -16,6 +17,8 @@ export interface PartitionRead extends FetchNews {
   /** Resolved name; empty when the id is unknown. */
   readonly topic: string
   readonly divergingEpoch: { readonly epoch: number; readonly endOffset: number } | null
+  /** Where the client should read on; null: here. */
+  readonly preferredReplica: number | null
   readonly abortedTransactions: readonly { producerId: number; firstOffset: number }[] | null
   readonly records: readonly Buffer[]
 }
@@ -24,6 +27,10 @@ export interface PartitionRead extends FetchNews {
 export interface ReadRequest {
   readonly context: RequestContext
   readonly readCommitted: boolean
+  /** A follower here will do. */
+  readonly mayReadFollower: boolean
+  /** Of the client; empty: it does not say, or nobody is sent elsewhere. */
+  readonly rack: string
   /** What is left of the whole answer's budget. */
   bytesLeft: number
   /** Nothing was read before: then a batch larger than any limit is given all the same (KIP-74). */
@@ -48,12 +55,16 @@ export function findPartition(
     return failedRead('', ErrorCode.UNKNOWN_TOPIC_ID)
   if (!request.context.mayAccess(topic)) return failedRead(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
   const { topicId, currentLeaderEpoch: leaderEpoch } = target
-  const partition = hosted.led(topic, target.partition, { topicId, leaderEpoch })
+  const believed = { topicId, leaderEpoch }
+  const partition = request.mayReadFollower
+    ? hosted.readable(topic, target.partition, believed)
+    : hosted.led(topic, target.partition, believed)
   return typeof partition === 'number' ? failedRead(topic, partition) : partition
 }
 
 /** Reads as much of `partition` as `target` and the budget allow; a value when it is in memory. */
 export function readPartition(
+  hosted: HostedPartitions,
   partition: Partition,
   target: FetchTarget,
   request: ReadRequest,
@@ -62,9 +73,15 @@ export function readPartition(
   assert(log !== null, `${partition.name} is read without a log`)
   const { topic } = partition.topicPartition
   const { fetchOffset } = target
-  if (fetchOffset < log.logStartOffset || fetchOffset > log.endOffset)
-    return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
+  if (fetchOffset < log.logStartOffset) return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
+  if (fetchOffset > log.endOffset) {
+    // A follower may just be behind: the client asks again, or asks the leader.
+    const isLeader = partition.leader !== null
+    return failedRead(topic, isLeader ? ErrorCode.OFFSET_OUT_OF_RANGE : ErrorCode.OFFSET_NOT_AVAILABLE)
+  }
   const divergingEpoch = divergence(partition, target)
+  const { rack } = request
+  const nearest = rack === '' ? null : nearestReplica(partition, { rack, fetchOffset, image: hosted.image })
   const limitOffset = partition.readLimit(request.readCommitted)
   const positions = {
     topic,
@@ -74,11 +91,13 @@ export function readPartition(
     logStartOffset: log.logStartOffset,
     diverges: divergingEpoch !== null,
     divergingEpoch,
+    preferredReplica: nearest,
   }
   const abortedTransactions = request.readCommitted ? [] : null
   const empty: PartitionRead = { ...positions, bytes: 0, abortedTransactions, records: NOTHING }
   const maxBytes = Math.min(target.maxBytes, request.bytesLeft)
-  if (divergingEpoch !== null || fetchOffset >= limitOffset || (maxBytes <= 0 && !request.isFirst)) return empty
+  if (nearest !== null || divergingEpoch !== null || fetchOffset >= limitOffset || (maxBytes <= 0 && !request.isFirst))
+    return empty
   try {
     const options = { maxBytes: Math.max(maxBytes, 0), limitOffset, atLeastOneBatch: request.isFirst }
     const read = log.read(fetchOffset, options)
@@ -135,6 +154,7 @@ export function failedRead(topic: string, errorCode: number): PartitionRead {
     bytes: 0,
     diverges: false,
     divergingEpoch: null,
+    preferredReplica: null,
     abortedTransactions: null,
     records: NOTHING,
   }

@@ -18,6 +18,8 @@ type PartitionAnswer = TopicAnswer['partitions'][number]
 
 /** The first version that names topics by id (KIP-516). */
 const TOPIC_IDS_VERSION = 13
+/** The first version whose clients can read from followers (KIP-392). */
+const READ_REPLICA_VERSION = 11
 /** The first version whose answer says where other nodes are (KIP-951). */
 const ENDPOINTS_VERSION = 16
 /**
@@ -35,6 +37,8 @@ export interface FetchParts {
   readonly answers: AnswerBudget
   /** `fetch.max.bytes`: no answer is larger, but for a single batch that is. */
   readonly maxBytes: number
+  /** `replica.selector.class` sends consumers to replicas in their own rack. */
+  readonly selectsByRack: boolean
 }
 
 /** Fetch, versions 4 to 18, from consumers: sessions, budgets, long polls. Left out: the tiered store. */
@@ -93,7 +97,10 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     this.#parts = parts
     this.#plan = plan
     this.#context = context
-    this.#request = { context, readCommitted: request.isolationLevel === 1, bytesLeft: 0, isFirst: true }
+    const readCommitted = request.isolationLevel === 1
+    const mayReadFollower = context.version >= READ_REPLICA_VERSION
+    const rack = parts.selectsByRack ? request.rackId : ''
+    this.#request = { context, readCommitted, mayReadFollower, rack, bytesLeft: 0, isFirst: true }
     this.#maxBytes = Math.min(request.maxBytes, parts.maxBytes)
     this.#minBytes = Math.min(request.minBytes, this.#maxBytes)
     this.#maxWaitMs = request.maxWaitMs
@@ -234,7 +241,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     const request = this.#budget(reading)
     const partition = findPartition(this.#parts.hosted, target, request)
     if (!(partition instanceof Partition)) return partition
-    return readPartition(partition, target, request)
+    return readPartition(this.#parts.hosted, partition, target, request)
   }
 
   /** The budget left after what this attempt has read so far. */
@@ -252,7 +259,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     for (let index = 0; index < targets.length; index++) {
       const target = targets[index] as FetchTarget
       const read = reading.reads[index] as PartitionRead
-      const changed = session === null || session.tell(target, read)
+      const changed = session === null || session.tell(target, read) || read.preferredReplica !== null
       if (incremental && !changed) continue
       const partition = partitionAnswer(target, read, { hints, version: this.#context.version })
       const last = responses.at(-1)
@@ -285,6 +292,7 @@ export function partitionAnswer(
     lastStableOffset,
     logStartOffset,
     abortedTransactions,
+    preferredReadReplica: read.preferredReplica ?? -1,
     records,
   }
   if (errorCode === 0 && read.divergingEpoch === null) return answer
@@ -300,7 +308,7 @@ export function partitionAnswer(
 function add(reading: Reading, read: PartitionRead): void {
   reading.reads.push(read)
   reading.bytes += read.bytes
-  if (read.errorCode !== 0 || read.diverges) reading.urgent = true
+  if (read.errorCode !== 0 || read.diverges || read.preferredReplica !== null) reading.urgent = true
 }
 
 function addFromDisk(reading: Reading, read: PartitionRead): void {

@@ -54,7 +54,21 @@ export class HostedPartitions {
    * The partition when this node leads it in the epoch the client believes in, else why not, with Kafka's codes.
    * `leaderEpoch` is what the client believes; -1: it does not say.
    */
-  led(
+  led(topic: string, index: number, believed: { topicId: string; leaderEpoch: number }): Partition | number {
+    const partition = this.#held(topic, index, believed)
+    if (typeof partition === 'number') return partition
+    return partition.leader === null ? ErrorCode.NOT_LEADER_OR_FOLLOWER : partition
+  }
+
+  /** The same where a follower will do (KIP-392). */
+  readable(topic: string, index: number, believed: { topicId: string; leaderEpoch: number }): Partition | number {
+    const partition = this.#held(topic, index, believed)
+    if (typeof partition === 'number') return partition
+    const { leader, follower } = partition
+    return leader === null && follower === null ? ErrorCode.NOT_LEADER_OR_FOLLOWER : partition
+  }
+
+  #held(
     topic: string,
     index: number,
     { topicId, leaderEpoch }: { topicId: string; leaderEpoch: number },
@@ -66,7 +80,7 @@ export class HostedPartitions {
     if (leaderEpoch !== -1 && leaderEpoch !== partition.leaderEpoch) {
       return leaderEpoch < partition.leaderEpoch ? ErrorCode.FENCED_LEADER_EPOCH : ErrorCode.UNKNOWN_LEADER_EPOCH
     }
-    return partition.leader === null ? ErrorCode.NOT_LEADER_OR_FOLLOWER : partition
+    return partition
   }
 
   /** Known to the cluster, but not (yet) here, or not known at all. */

@@ -109,7 +109,8 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
     this.#context = context
     this.#follower = follower
     const { replicaId } = follower
-    this.#request = { context, replicaId, readCommitted: false, bytesLeft: 0, isFirst: true }
+    const nothing = { readCommitted: false, mayReadFollower: false, rack: '' }
+    this.#request = { context, replicaId, ...nothing, bytesLeft: 0, isFirst: true }
     this.#maxBytes = Math.min(request.maxBytes, parts.maxBytes)
     this.#minBytes = Math.min(request.minBytes, this.#maxBytes)
     this.#maxWaitMs = request.maxWaitMs

@@ -77,6 +77,8 @@ export interface ClusterOptions {
   brokerEpoch(): number
   /** `replica.fetch.*` */
   readonly fetchLimits?: FetchLimits
+  /** `replica.selector.class` is Kafka's RackAwareReplicaSelector (KIP-392). */
+  readonly selectsByRack?: boolean
 }
 
 export interface ReplicaOptions {
@@ -162,7 +164,8 @@ export class ReplicaManager {
     this.#produce = new ProduceService(parts)
     const maxBytes = options.fetchMaxBytes ?? 57_671_680
     const answers = options.answers ?? new AnswerBudget(ANSWER_BYTES_MAX)
-    const fetchParts = { ...parts, sessions: this.#sessions, answers, maxBytes }
+    const selectsByRack = options.cluster?.selectsByRack ?? false
+    const fetchParts = { ...parts, sessions: this.#sessions, answers, maxBytes, selectsByRack }
     this.#fetch = new FetchService(fetchParts)
     this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions: this.#replicaSessions })
     this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)

@@ -131,3 +131,39 @@ test('records are deleted on every replica that is alive before that is answered
     await sim.runFor(10)
     assert.deepEqual(await deleteUpTo(3), { partitionIndex: 0, lowWatermark: 3, errorCode: 0 })
   }))
+
+test('a consumer is sent to the replica in its rack, which never gives more than it knows to be committed', () =>
+  withCluster(
+    async (cluster, sim) => {
+      cluster.createTopic('a')
+      await sim.runFor(100)
+      await cluster.node(1).produce('a', batchOf(['0']))
+      await sim.runFor(20)
+      const sent = await cluster.node(1).fetch('a', { rack: 'zone-3' })
+      assert.deepEqual([sent.preferredReadReplica, sent.records?.length], [3, 0])
+      assert.equal((await cluster.node(1).fetch('a', { rack: 'zone-1' })).preferredReadReplica, -1)
+      assert.equal((await cluster.node(1).fetch('a', { rack: 'elsewhere' })).preferredReadReplica, -1)
+      // A long poll there hears of the next record when it is committed.
+      const polled = cluster.node(3).fetch('a', { offset: 1, maxWaitMs: 1000, rack: 'zone-3' })
+      await sim.runFor(10)
+      const beganMs = sim.nowMs
+      await cluster.node(1).produce('a', batchOf(['1']))
+      assert.equal((await polled).highWatermark, 2)
+      assert.ok(sim.nowMs - beganMs < 30, `${sim.nowMs - beganMs} ms`)
+      // It holds a record that is not committed, and is asked for one that it has not heard of.
+      sim.net.isolate(cluster.node(2).machine.host)
+      void cluster.node(1).produce('a', batchOf(['2']))
+      await sim.runFor(20)
+      assert.equal(cluster.node(3).partition('a').log?.endOffset, 3)
+      const waiting = await cluster.node(3).fetch('a', { offset: 2 })
+      assert.deepEqual([waiting.errorCode, waiting.records?.length], [0, 0])
+      const ahead = await cluster.node(3).fetch('a', { offset: 4 })
+      assert.equal(ahead.errorCode, ErrorCode.OFFSET_NOT_AVAILABLE)
+      // Versions of before that are sent to the leader, and so is whoever believes in another epoch.
+      const old = await cluster.node(3).fetch('a', { version: 10 })
+      assert.equal(old.errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+      const fenced = await cluster.node(3).fetch('a', { leaderEpoch: 5 })
+      assert.equal(fenced.errorCode, ErrorCode.UNKNOWN_LEADER_EPOCH)
+    },
+    { selectsByRack: true },
+  ))

@@ -47,7 +47,7 @@ export class PlayedController {
       incarnationId,
       endPoints: [],
       features: [{ name: DURABILITY_FEATURE, minSupportedVersion: 0, maxSupportedVersion: 1 }],
-      rack: null,
+      rack: `zone-${brokerId}`,
       fenced: true,
       inControlledShutdown: false,
       logDirs: [],

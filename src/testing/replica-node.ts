@@ -39,6 +39,7 @@ export interface FetchOptions {
   readonly lastFetchedEpoch?: number
   readonly topicId?: string
   readonly version?: number
+  readonly rack?: string
 }
 
 /** Node 1 as far as its partitions go: storage and `ReplicaManager` under an image that the test makes up. */
@@ -212,7 +213,7 @@ export function fetchRequest(
       ],
     })),
     forgottenTopicsData: [],
-    rackId: '',
+    rackId: options.rack ?? '',
     wake: { sessionId: 0, sessionEpoch: 0 },
   }
 }
