@@ -1,5 +1,7 @@
 import { type ConfigDef, config, LONG_MAX } from './config-def.ts'
 
+const RACK_AWARE = 'org.apache.kafka.common.replica.RackAwareReplicaSelector'
+
 /** Who this node is, its quorum and metadata log, topics, replication. */
 export const nodeConfigDefs: readonly ConfigDef[] = [
   config(
@@ -254,8 +256,9 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     '30000',
     'A follower that has not caught up for this long leaves the in-sync replicas.',
   ),
-  config('string', 'replica.selector.class', null, 'Java class that sends consumers to near replicas.', {
-    ignored: 'jvm',
+  config('string', 'replica.selector.class', null, 'Set: consumers read from the replica in their own zone.', {
+    check: (value, name) =>
+      value === RACK_AWARE ? null : `${name} is ${value}; the one selector that there is here is ${RACK_AWARE}`,
   }),
   config('int', 'replica.socket.receive.buffer.bytes', '65536', 'Socket buffer of a follower.', { ignored: 'jvm' }),
   config('int', 'replica.socket.timeout.ms', '30000', 'How long a follower waits for an answer.'),

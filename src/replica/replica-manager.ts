@@ -75,10 +75,6 @@ export interface ClusterOptions {
   addressOf(nodeId: number): Address | null
   /** Of this incarnation. */
   brokerEpoch(): number
-  /** `replica.fetch.*` */
-  readonly fetchLimits?: FetchLimits
-  /** `replica.selector.class` is Kafka's RackAwareReplicaSelector (KIP-392). */
-  readonly selectsByRack?: boolean
 }
 
 export interface ReplicaOptions {
@@ -89,6 +85,10 @@ export interface ReplicaOptions {
   readonly events: ReplicaEvents
   /** Left out: there are no other nodes. */
   readonly cluster?: ClusterOptions
+  /** `replica.fetch.*` */
+  readonly fetchLimits?: FetchLimits
+  /** `replica.selector.class` is Kafka's RackAwareReplicaSelector (KIP-392). */
+  readonly selectsByRack?: boolean
   /** A topic's resolved configuration under an image. */
   configOf(topic: string, image: MetadataImage): TopicConfigSource
   /** The topics that certainly were deleted, for the directories that an image does not know. Asked at most once, in `start`. */
@@ -164,7 +164,7 @@ export class ReplicaManager {
     this.#produce = new ProduceService(parts)
     const maxBytes = options.fetchMaxBytes ?? 57_671_680
     const answers = options.answers ?? new AnswerBudget(ANSWER_BYTES_MAX)
-    const selectsByRack = options.cluster?.selectsByRack ?? false
+    const selectsByRack = options.selectsByRack ?? false
     const fetchParts = { ...parts, sessions: this.#sessions, answers, maxBytes, selectsByRack }
     this.#fetch = new FetchService(fetchParts)
     this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions: this.#replicaSessions })
@@ -184,7 +184,7 @@ export class ReplicaManager {
     return {
       nodeId,
       peers: cluster.peers,
-      limits: cluster.fetchLimits ?? FETCH_LIMITS,
+      limits: this.#options.fetchLimits ?? FETCH_LIMITS,
       brokerEpoch: () => cluster.brokerEpoch(),
       addressOf: (leaderId) => cluster.addressOf(leaderId),
       isOurs: (leaderId) => {

@@ -165,5 +165,5 @@ test('a consumer is sent to the replica in its rack, which never gives more than
       const fenced = await cluster.node(3).fetch('a', { leaderEpoch: 5 })
       assert.equal(fenced.errorCode, ErrorCode.UNKNOWN_LEADER_EPOCH)
     },
-    { selectsByRack: true },
+    { replica: { selectsByRack: true } },
   ))

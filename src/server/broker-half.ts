@@ -60,6 +60,13 @@ export class BrokerHalf {
       answers,
       removedTopics,
       lagTimeMaxMs: number('replica.lag.time.max.ms'),
+      fetchLimits: {
+        partitionMaxBytes: number('replica.fetch.max.bytes'),
+        maxBytes: number('replica.fetch.response.max.bytes'),
+        maxWaitMs: number('replica.fetch.wait.max.ms'),
+        minBytes: number('replica.fetch.min.bytes'),
+      },
+      selectsByRack: broker.staticValues.has('replica.selector.class'),
       fetchMaxBytes: number('fetch.max.bytes'),
       producerIdExpirationOf: (at) => brokerNumber(at, broker, 'producer.id.expiration.ms'),
       retentionIntervalMs: number('log.retention.check.interval.ms'),

@@ -37,7 +37,6 @@ const CONTROLLER_MS = 1
 export interface ClusterSettings {
   readonly nodes?: number
   readonly replica?: Partial<ReplicaOptions>
-  readonly selectsByRack?: boolean
 }
 
 /** Replica managers on simulated machines, joined by the simulated network, under a played controller. */
@@ -218,7 +217,6 @@ class Running {
       peers: new Peers(env.net, env.timers, options),
       addressOf: (id) => ({ host: cluster.node(id).machine.name, port: PORT }),
       brokerEpoch: () => brokerEpoch,
-      selectsByRack: cluster.settings.selectsByRack ?? false,
       controller: {
         async send(api, request) {
           await sleep(env.timers, CONTROLLER_MS)
