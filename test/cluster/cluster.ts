@@ -5,7 +5,7 @@ import { freePort } from '../support/ports.ts'
 import { until } from '../support/process.ts'
 import { isTemporary } from '../support/retry.ts'
 import { type Place, Server, type ServerKind } from '../support/server.ts'
-import { quorumLeader } from '../support/wire-admin.ts'
+import { describeQuorum } from '../support/wire-admin.ts'
 import {
   createTopic,
   findCoordinator,
@@ -67,11 +67,17 @@ export class Cluster {
     return new Cluster(kind, nodes, network)
   }
 
-  /** Starts all nodes; resolves when each serves and knows all others. */
+  /** Starts all nodes; resolves when each serves and knows all others, and all of them vote. */
   async start(): Promise<void> {
     for (const node of this.nodes) await node.launch()
     for (const node of this.nodes) await node.ready(90_000)
     for (const node of this.nodes) await this.#knowsAll(node)
+    // One joins after the other; before the third has, the death of a voter would leave no majority.
+    const allVote = async () => {
+      const { voters } = await this.ask((wire) => describeQuorum(wire))
+      return voters.length === this.nodes.length ? true : null
+    }
+    await until('all controllers vote', allVote, { timeoutMs: 60_000, everyMs: 20 })
   }
 
   async #knowsAll(node: Server): Promise<void> {
@@ -210,7 +216,7 @@ export class Cluster {
   /** The node that leads the quorum. */
   async controller(): Promise<number> {
     return await this.ask(async (wire) => {
-      const leader = await quorumLeader(wire)
+      const { leader } = await describeQuorum(wire)
       if (leader < 0) throw new WireError('the quorum has no leader', 5)
       return leader
     })

@@ -26,8 +26,8 @@ function skipTags(reader: ByteReader): void {
   }
 }
 
-/** The node that leads the quorum of controllers, by DescribeQuorum v0 of any node. */
-export async function quorumLeader(wire: Wire): Promise<number> {
+/** The node that leads the quorum of controllers, and all that vote in it, by DescribeQuorum v0 of any node. */
+export async function describeQuorum(wire: Wire): Promise<{ leader: number; voters: number[] }> {
   const request = flexible((w) => {
     w.uvarint(2)
     putCompactString(w, '__cluster_metadata')
@@ -45,7 +45,16 @@ export async function quorumLeader(wire: Wire): Promise<number> {
   reader.uvarint() // partitions
   reader.int32()
   check('DescribeQuorum of the partition', reader.int16())
-  return reader.int32()
+  const leader = reader.int32()
+  reader.int32() // epoch
+  reader.int64() // high watermark
+  const voters = Array.from({ length: reader.uvarint() - 1 }, () => {
+    const voter = reader.int32()
+    reader.int64() // end of its log
+    skipTags(reader)
+    return voter
+  })
+  return { leader, voters }
 }
 
 /** ElectLeaders v1: the preferred replica of each partition takes over, if it is in sync. */
