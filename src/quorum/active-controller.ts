@@ -18,8 +18,8 @@ export interface LedLog {
   readonly isLed: boolean
   /** Null, or why nothing can be appended now. */
   readonly refusal: LogUnavailableError | null
-  /** Throws `LogUnavailableError`. */
-  append(records: readonly MetadataRecord[], metadataVersion: number): AppendedSet
+  /** `onAppended` is called at once; afterwards leadership may be lost. Throws `LogUnavailableError`. */
+  append(records: readonly MetadataRecord[], metadataVersion: number, onAppended: (set: AppendedSet) => void): void
   /** What the image will be when the set is committed. */
   adoptLater(set: AppendedSet, changes: MetadataChanges): void
 }
@@ -80,7 +80,9 @@ export class ActiveController {
     if (isInTransaction) {
       // Not a change of the image, so nothing to adopt: it is read back like any record of another leader.
       const abort: MetadataRecord = { type: 'AbortTransaction', value: { reason: 'the controller stopped in it' } }
-      this.#lastOffset = log.append([abort], METADATA_VERSION).lastOffset
+      log.append([abort], METADATA_VERSION, ({ lastOffset }) => {
+        this.#lastOffset = lastOffset
+      })
     }
     if (log.isLed && !image.features.has('metadata.version')) this.#append(bootstrapRecords(broker.staticValues))
     this.#scheduleChecks()
@@ -104,10 +106,11 @@ export class ActiveController {
   /** Synchronous: what is appended is in the log's memory and on its way. */
   #append(records: readonly MetadataRecord[]): void {
     const { log } = this.#options
-    const set = log.append(records, metadataVersionOf(this.#shard.image))
-    const { lastOffset: offset, epoch, timestampMs } = set
-    this.#lastOffset = offset
-    log.adoptLater(set, this.#shard.apply(records, { offset, epoch, timestampMs }))
+    log.append(records, metadataVersionOf(this.#shard.image), (set) => {
+      const { lastOffset: offset, epoch, timestampMs } = set
+      this.#lastOffset = offset
+      log.adoptLater(set, this.#shard.apply(records, { offset, epoch, timestampMs }))
+    })
   }
 
   /** Resolves when everything appended so far is committed. */

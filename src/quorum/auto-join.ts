@@ -4,7 +4,7 @@ import type { Address } from '../env/net.ts'
 import { AddRaftVoter } from '../protocol/apis/add-raft-voter.ts'
 import { RemoveRaftVoter } from '../protocol/apis/remove-raft-voter.ts'
 import { ErrorCode, errorName } from '../protocol/errors.ts'
-import type { RaftFacts } from '../raft/raft.ts'
+import type { Raft } from '../raft/raft.ts'
 import type { Endpoint, ReplicaKey } from '../raft/types.ts'
 import type { Peers } from '../rpc/peers.ts'
 
@@ -13,7 +13,7 @@ export interface AutoJoinOptions {
   readonly clusterId: string
   readonly self: ReplicaKey
   readonly endpoints: readonly Endpoint[]
-  facts(): RaftFacts
+  readonly quorum: Pick<Raft, 'voters' | 'kraftVersion'>
   leaderAddress(): Address | null
 }
 
@@ -56,8 +56,8 @@ export class AutoJoin {
   }
 
   async #try(): Promise<void> {
-    const { facts, leaderAddress, self } = this.#options
-    const { voters, kraftVersion } = facts()
+    const { quorum, leaderAddress, self } = this.#options
+    const { voters, kraftVersion } = quorum
     if (voters.has(self)) {
       this.stop()
       return

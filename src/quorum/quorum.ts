@@ -115,9 +115,9 @@ export class Quorum {
     const { autoJoin, peers, raft } = this.#options
     if (!autoJoin || !raft.canVote) return null
     const { clusterId, self, endpoints } = raft
-    const facts = () => this.facts
+    const { raft: quorum } = this.#driver
     const leaderAddress = () => this.leaderAddress()
-    return new AutoJoin(this.#env, { peers, clusterId, self, endpoints, facts, leaderAddress })
+    return new AutoJoin(this.#env, { peers, clusterId, self, endpoints, quorum, leaderAddress })
   }
 
   /**
@@ -137,7 +137,7 @@ export class Quorum {
   }
 
   get #isAlone(): boolean {
-    const { voters } = this.#driver.facts
+    const { voters } = this.#driver.raft
     return voters.size === 1 && voters.has(this.#options.raft.self)
   }
 
@@ -153,37 +153,37 @@ export class Quorum {
   }
 
   get epoch(): number {
-    return this.facts.epoch
+    return this.#driver.raft.epoch
   }
 
   /** Level of the feature `kraft.version`, which the image does not have: it is in the quorum's own records. */
   get kraftVersion(): number {
-    return this.facts.kraftVersion
+    return this.#driver.raft.kraftVersion
   }
 
   /** Role, leader, voters, and on the leader how far the others are. */
   get facts(): RaftFacts {
-    return this.#driver.facts
+    return this.#driver.raft.facts
   }
 
   /** One line. */
   get dump(): string {
-    return this.#driver.dump
+    return this.#driver.raft.dump()
   }
 
   /** This node decides on metadata. */
   get isActive(): boolean {
-    return this.#active !== null && this.#failure === null
+    return this.#failure === null && this.#active?.epoch === this.#driver.raft.epoch
   }
 
   /** Who does, as far as this node knows; null after a failure of its own. */
   activeController(): number | null {
-    return this.#failure === null ? this.facts.leaderId : null
+    return this.#failure === null ? this.#driver.raft.leaderId : null
   }
 
   /** Where the active controller is reached by other nodes. */
   leaderAddress(): Address | null {
-    const { leaderEndpoints } = this.facts
+    const { leaderEndpoints } = this.#driver.raft
     const endpoint = leaderEndpoints.find(({ name }) => name === this.#options.raft.listener)
     return endpoint === undefined ? null : { host: endpoint.host, port: endpoint.port }
   }
@@ -222,7 +222,8 @@ export class Quorum {
       if (this.#failure !== null) throw this.#failure
       const active = this.#activeNow()
       if (active !== null) return active
-      if (!this.#driver.isBusy && this.#driver.leading === null) throw new NotControllerError(this.facts.leaderId)
+      if (!this.#driver.isBusy && this.#driver.leading === null)
+        throw new NotControllerError(this.#driver.raft.leaderId)
       await this.#driver.nextSettled()
     }
   }
@@ -331,19 +332,23 @@ export class Quorum {
       get refusal() {
         return log.refusal
       },
-      append: (records, metadataVersion) => driver.appendSet(records, metadataVersion),
+      append: (records, metadataVersion, onAppended) => driver.appendSet(records, metadataVersion, onAppended),
       adoptLater: (set, changes) => this.#committed.adoptLater(set, changes),
     }
   }
 
-  #deactivate(reason: Error = new NotControllerError(this.facts.leaderId, 'this node leads the quorum no more')): void {
+  #deactivate(reason: Error = this.#notLeading()): void {
     this.#active?.end(reason)
     this.#active = null
     this.#committed.forgetAdoptable()
   }
 
+  #notLeading(): NotControllerError {
+    return new NotControllerError(this.#driver.raft.leaderId, 'this node leads the quorum no more')
+  }
+
   #noticeLeader(): void {
-    const { leaderId } = this.facts
+    const { leaderId } = this.#driver.raft
     if (leaderId === this.#leaderId) return
     this.#leaderId = leaderId
     this.#options.onLeader(leaderId)

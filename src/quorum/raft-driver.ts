@@ -4,7 +4,7 @@ import { sleep, type Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { ErrorCode } from '../protocol/errors.ts'
-import { Raft, type RaftFacts } from '../raft/raft.ts'
+import { Raft } from '../raft/raft.ts'
 import type {
   Effect,
   InboundRequest,
@@ -110,12 +110,9 @@ export class RaftDriver {
     this.#work(() => this.#raft.start())
   }
 
-  get facts(): RaftFacts {
-    return this.#raft.facts
-  }
-
-  get dump(): string {
-    return this.#raft.dump()
+  /** To be asked; only the driver steps it. */
+  get raft(): Pick<Raft, 'epoch' | 'leaderId' | 'leaderEndpoints' | 'voters' | 'kraftVersion' | 'facts' | 'dump'> {
+    return this.#raft
   }
 
   /** All before it is committed. */
@@ -152,13 +149,15 @@ export class RaftDriver {
     })
   }
 
-  /** Appends records of the active controller in the epoch that this node leads. Throws `LogUnavailableError`. */
-  appendSet(records: readonly MetadataRecord[], metadataVersion: number): AppendedSet {
+  /**
+   * Appends records of the active controller in the epoch that this node leads, and calls `onAppended` before anything else
+   * happens: the next thing may be that this node finds that it leads no more. Throws `LogUnavailableError`.
+   */
+  appendSet(records: readonly MetadataRecord[], metadataVersion: number, onAppended: (set: AppendedSet) => void): void {
     assert(!this.#isWorking && this.#leading !== null, 'records for a metadata log that is not led')
     const { log } = this.#options
-    const set = log.appendSet(records, metadataVersion, this.#leading.epoch)
+    onAppended(log.appendSet(records, metadataVersion, this.#leading.epoch))
     this.#tell({ type: 'appended', endOffset: log.endOffset, quorumRecords: [] })
-    return set
   }
 
   /** A snapshot was written; the log may begin later now. */
@@ -344,7 +343,7 @@ export class RaftDriver {
     }
     listener.truncated()
     await this.#whenThereIsRoom(() => log.restartAt(id.offset))
-    await snapshots.prune()
+    await snapshots.removeOld()
     this.#env.log.info('Took over a metadata snapshot', { ...id, bytes: snapshot.bytes })
     listener.snapshotInstalled(snapshot)
     const { kraftVersion, voters } = snapshot.voterSet ?? { kraftVersion: 0, voters: null }

@@ -142,14 +142,14 @@ export class SnapshotStore {
     await file?.close()
   }
 
-  /** The oldest one that is to be kept: the log may begin with it. */
-  get oldestKept(): StoredSnapshot | null {
-    return this.#stored.at(-SNAPSHOTS_KEPT) ?? this.earliest
+  /** From now on only the newest ones are there for anyone; returns the oldest of them, with which the log may begin. */
+  keepNewest(): StoredSnapshot | null {
+    this.#stored = this.#stored.slice(-SNAPSHOTS_KEPT)
+    return this.earliest
   }
 
-  /** Removes all but the newest ones. The log must begin at `oldestKept`, or before, by now. */
-  async prune(): Promise<void> {
-    this.#stored = this.#stored.slice(-SNAPSHOTS_KEPT)
+  /** Removes the files of those that are not kept. The log begins no earlier than the oldest kept one by now. */
+  async removeOld(): Promise<void> {
     const { earliest } = this
     for (const id of await listSnapshots(this.#env, this.#folder)) {
       if (earliest === null || id.offset < earliest.offset) await this.#remove(snapshotFileName(id))

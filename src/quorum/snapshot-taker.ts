@@ -57,11 +57,10 @@ export class SnapshotTaker {
     })
     if (bytes === null) return
     this.#env.log.info('Wrote a metadata snapshot', { offset: id.offset, epoch, bytes })
-    const { oldestKept } = log.snapshots
-    if (oldestKept !== null && oldestKept.offset > log.startOffset) {
-      await log.partitionLog.advanceStartOffset(oldestKept.offset)
-    }
-    await log.snapshots.prune()
+    // In this order: who asks for what lies before the log's start must always be told of a snapshot.
+    const oldest = log.snapshots.keepNewest()
+    if (oldest !== null) await log.partitionLog.advanceStartOffset(oldest.offset)
+    await log.snapshots.removeOld()
     this.#onCreated()
   }
 }

@@ -12,9 +12,13 @@ export function isOtherCluster(core: Core, clusterId: string | null): boolean {
   return clusterId !== null && clusterId !== core.options.clusterId
 }
 
+/** No node misses so many elections. Epochs would run out if a single request could take all that are left. */
+const EPOCH_JUMP_MAX = 2 ** 24
+
 /** For requests between voters. */
 function refusal(core: Core, senderId: number, epoch: number): number | null {
   if (epoch < core.epoch) return ErrorCode.FENCED_LEADER_EPOCH
+  if (epoch > core.epoch + EPOCH_JUMP_MAX) return ErrorCode.INVALID_REQUEST
   return senderId < 0 ? ErrorCode.INVALID_REQUEST : null
 }
 

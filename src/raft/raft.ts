@@ -173,6 +173,29 @@ export class Raft {
     return role.type === 'resigned' ? role.unacknowledged.size === 0 : role.type !== 'leader'
   }
 
+  get epoch(): number {
+    return this.#core.epoch
+  }
+
+  /** Who leads, as far as is known; perhaps this node. */
+  get leaderId(): number | null {
+    return this.#core.leaderId
+  }
+
+  /** Where the leader is reached; empty when that is not known. */
+  get leaderEndpoints(): readonly Endpoint[] {
+    return this.#core.leaderEndpoints
+  }
+
+  get voters(): VoterSet {
+    return this.#core.voters
+  }
+
+  get kraftVersion(): number {
+    return this.#core.history.kraftVersion
+  }
+
+  /** All of it together. Costs a walk over everyone who follows. */
   get facts(): RaftFacts {
     const { role, epoch, leaderId, leaderEndpoints, highWatermark, history, self } = this.#core
     const { kraftVersion, voters } = history

@@ -1,5 +1,7 @@
 import { baseOffset as baseOffsetOf, lastOffset } from '../protocol/batch/header.ts'
 import { CorruptLogError } from './errors.ts'
+import { EPOCH_CHECKPOINT } from './file-names.ts'
+import { removeIfThere } from './files.ts'
 import { beginAt, deriveAgain } from './derive.ts'
 import type { LogState } from './log-state.ts'
 import type { LogWriter } from './log-writer.ts'
@@ -67,6 +69,8 @@ export async function truncateFully(state: LogState, writer: LogWriter, offset: 
   const { disk } = state.context.env
   const lease = await state.context.files.acquire(state.path(state.active, 'log'), 'create')
   lease.release()
+  // What it says of the records that went would be taken for what lies before the new start.
+  await removeIfThere(disk, `${state.directory}/${EPOCH_CHECKPOINT}`)
   await disk.syncDirectory(state.directory)
   await deriveAgain(state, offset)
   await state.context.checkpointStartOffsets()

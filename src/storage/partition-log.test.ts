@@ -156,6 +156,20 @@ withLog('a follower keeps offsets and epochs, holes included, and takes nothing 
   assert.equal((await again.log.read(5, everything)).startOffset, 9)
 })
 
+withLog('a log that begins anew knows nothing of the epochs of its old records, nor after a restart', async (world) => {
+  const { log, manager, machine } = world
+  fill(world, 20)
+  await log.flush()
+  // The epochs are in their file by now.
+  await manager.checkpoint()
+  await log.truncateFullyAndStartAt(5000)
+  assert.deepEqual(log.epochs.entries, [])
+  machine.losePower('all')
+  const again = await open(machine.boot().env)
+  assert.equal(again.log.endOffset, 5000)
+  assert.deepEqual(again.log.epochs.entries, [])
+})
+
 withLog(
   'retention by time drops old segments, the last one too, and never from the high watermark on',
   async (world) => {
