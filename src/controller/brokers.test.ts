@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
+import { CreateTopics } from '../protocol/apis/create-topics.ts'
 import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { supportedFeatures } from './features.ts'
@@ -209,4 +210,22 @@ test('producer ids come in blocks that never overlap', () => {
   ])
   assert.equal(block(1, 0).errorCode, ErrorCode.STALE_BROKER_EPOCH)
   assert.equal(block(9).errorCode, ErrorCode.BROKER_ID_NOT_REGISTERED)
+})
+
+test('a broker of ten thousand partitions is fenced in one set of records: it leads nothing and is in no ISR', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 }, { id: 3 })
+  const topics = Array.from({ length: 1000 }, (_, i) => {
+    return { name: `topic-${i}`, numPartitions: 10, replicationFactor: 3, assignments: [], configs: [] }
+  })
+  cluster.ask(CreateTopics, { topics, timeoutMs: 1000, validateOnly: false })
+  const { records, notices } = cluster.shard.brokerLost(3, cluster.image.broker(3)?.brokerEpoch ?? -1)
+  // The broker, and each partition once.
+  assert.equal(records.length, 10_001)
+  assert.equal(notices.length, 1)
+  cluster.lose(3)
+  assert.equal(cluster.image.topicIndex.leadsAny(3), false)
+  for (const { partitions } of cluster.image.topicsById.values()) {
+    assert.ok(partitions.every(({ leader, isr }) => leader > 0 && leader !== 3 && !isr.includes(3)))
+  }
 })

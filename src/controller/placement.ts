@@ -30,16 +30,18 @@ export function placeReplicas(brokers: readonly BrokerImage[], request: Placemen
   if (replicationFactor <= 0) {
     return { error: `Invalid replication factor ${replicationFactor}: the replication factor must be positive.` }
   }
-  const leaders = ringOf(brokers.filter((broker) => !isAway(broker)))
+  const open = brokers.filter((broker) => !isCordoned(broker))
+  const leaders = ringOf(open.filter((broker) => !isAway(broker)))
   if (leaders.length === 0) return { error: 'All brokers are currently fenced.' }
-  if (replicationFactor > brokers.length) {
+  if (replicationFactor > open.length) {
+    const closed = brokers.length - open.length
     return {
       error:
         `The target replication factor of ${replicationFactor} cannot be reached because only ` +
-        `${brokers.length} broker(s) are registered.`,
+        `${brokers.length} broker(s) are registered${closed === 0 ? '.' : `, ${closed} of them with all log directories cordoned.`}`,
     }
   }
-  const ring = ringOf(brokers)
+  const ring = ringOf(open)
   const assignments: number[][] = []
   for (let i = 0; i < partitions; i++) {
     const place = firstPartition + rotation + i
@@ -81,6 +83,11 @@ function leastShared(candidates: readonly BrokerImage[], chosen: readonly Broker
 
 function isAway({ fenced, inControlledShutdown }: BrokerImage): boolean {
   return fenced || inControlledShutdown
+}
+
+/** No directory of it takes new replicas (KIP-1066). */
+function isCordoned({ logDirs, cordonedLogDirs }: BrokerImage): boolean {
+  return cordonedLogDirs !== null && cordonedLogDirs.length > 0 && logDirs.every((id) => cordonedLogDirs.includes(id))
 }
 
 /** Two nodes with one address are on one host. */

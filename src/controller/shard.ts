@@ -7,6 +7,7 @@ import { AllocateProducerIds } from '../protocol/apis/allocate-producer-ids.ts'
 import { AlterConfigs } from '../protocol/apis/alter-configs.ts'
 import { AlterPartition } from '../protocol/apis/alter-partition.ts'
 import { AlterPartitionReassignments } from '../protocol/apis/alter-partition-reassignments.ts'
+import { AssignReplicasToDirs } from '../protocol/apis/assign-replicas-to-dirs.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { ControllerRegistration } from '../protocol/apis/controller-registration.ts'
@@ -22,18 +23,20 @@ import type { AnyApi, RequestOf, ResponseOf } from '../protocol/schema.ts'
 import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts'
 import { alterPartition } from './alter-partition.ts'
 import { BrokerSessions } from './broker-sessions.ts'
-import { fence, heartbeat } from './brokers.ts'
+import { fence } from './brokers.ts'
 import type { BrokerContext } from './config-view.ts'
 import { registerController } from './controllers.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
 import { type Decision, type DecisionContext, type Due, NOTHING_DUE } from './decision.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { assignReplicasToDirs } from './directories.ts'
 import { DueWork } from './due.ts'
 import { electLeaders } from './elect-leaders.ts'
 import type { Ruling } from './elections.ts'
 import { updateFeatures } from './features.ts'
 import { allocateProducerIds } from './producer-ids.ts'
+import { heartbeat } from './heartbeat.ts'
 import { alterReassignments, listReassignments } from './reassignments.ts'
 import { registerBroker, unregisterBroker } from './registration.ts'
 import { CollidingNames } from './topic-names.ts'
@@ -62,6 +65,7 @@ export const controllerApis = [
   AlterConfigs,
   AlterPartition,
   AlterPartitionReassignments,
+  AssignReplicasToDirs,
   BrokerHeartbeat,
   BrokerRegistration,
   ControllerRegistration,
@@ -115,6 +119,8 @@ export class ControllerShard {
         return alterPartition(context, request as RequestOf<typeof AlterPartition>)
       case AlterPartitionReassignments.key:
         return alterReassignments(context, request as RequestOf<typeof AlterPartitionReassignments>)
+      case AssignReplicasToDirs.key:
+        return assignReplicasToDirs(context, request as RequestOf<typeof AssignReplicasToDirs>)
       case BrokerHeartbeat.key:
         return heartbeat(context, this.#sessions, request as RequestOf<typeof BrokerHeartbeat>)
       case BrokerRegistration.key:

@@ -1,4 +1,5 @@
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
+import { ResourceType } from '../metadata/records.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { DecisionContext } from './decision.ts'
 import { DURABILITY_FEATURE, isElrOn } from './feature-names.ts'
@@ -16,13 +17,14 @@ export interface Assumed {
   readonly back?: number
 }
 
-/** Reads what a topic allows, once for all its partitions. */
+/** Reads what a topic allows, once for all that have the same set. */
 export class TopicRulings {
   readonly #context: Rulers
   readonly #assumed: Assumed
   readonly #elrOn: boolean
   readonly #allCountDurable: boolean
-  readonly #byTopic = new Map<string, TopicRules>()
+  /** By what is set on the topic: most have nothing, and share one. */
+  readonly #byConfigs = new Map<ReadonlyMap<string, string>, TopicRules>()
 
   constructor(context: Rulers, assumed: Assumed = {}) {
     this.#context = context
@@ -32,10 +34,11 @@ export class TopicRulings {
   }
 
   of(topic: TopicImage): TopicRules {
-    let rules = this.#byTopic.get(topic.name)
+    const configs = this.#context.image.configOf({ type: ResourceType.topic, name: topic.name })
+    let rules = this.#byConfigs.get(configs)
     if (rules === undefined) {
       rules = this.#read(topic.name)
-      this.#byTopic.set(topic.name, rules)
+      this.#byConfigs.set(configs, rules)
     }
     return rules
   }

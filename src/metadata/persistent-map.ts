@@ -42,7 +42,10 @@ export class PersistentMap<K extends Key, V> implements Iterable<[K, V]> {
   }
 
   get(key: K): V | undefined {
-    const hash = hashOf(key)
+    return this.#find(key, hashOf(key))
+  }
+
+  #find(key: K, hash: number): V | undefined {
     let node = this.#root
     for (let shift = 0; node !== null; shift += 5) {
       if (node.kind === 'bucket') {
@@ -61,16 +64,18 @@ export class PersistentMap<K extends Key, V> implements Iterable<[K, V]> {
 
   /** The same map when `key` already has this very `value`. */
   set(key: K, value: V): PersistentMap<K, V> {
-    const old = this.get(key)
+    const hash = hashOf(key)
+    const old = this.#find(key, hash)
     if (old === value) return this
-    const entry = { hash: hashOf(key), key, value }
+    const entry = { hash, key, value }
     const root = this.#root === null ? bucketOf(entry) : put(this.#root, entry, 0)
     return new PersistentMap(root, old === undefined ? this.size + 1 : this.size)
   }
 
   delete(key: K): PersistentMap<K, V> {
-    if (this.#root === null || !this.has(key)) return this
-    return new PersistentMap(remove(this.#root, hashOf(key), key, 0), this.size - 1)
+    const hash = hashOf(key)
+    if (this.#root === null || this.#find(key, hash) === undefined) return this
+    return new PersistentMap(remove(this.#root, hash, key, 0), this.size - 1)
   }
 
   *[Symbol.iterator](): IterableIterator<[K, V]> {

@@ -10,24 +10,25 @@ type TopicIds = PersistentMap<string, true>
  */
 export class TopicIndex {
   static readonly empty = new TopicIndex(PersistentMap.empty())
-  readonly #topics: PersistentMap<string, TopicIds>
+  /** By trait: a number, because there are very many topics. */
+  readonly #topics: PersistentMap<number, TopicIds>
 
-  private constructor(topics: PersistentMap<string, TopicIds>) {
+  private constructor(topics: PersistentMap<number, TopicIds>) {
     this.#topics = topics
   }
 
   /** Topics with a replica on the broker. */
   hostedBy(brokerId: number): Iterable<string> {
-    return this.#of(`hosted by ${brokerId}`).keys()
+    return this.#of(hostedBy(brokerId)).keys()
   }
 
   /** Topics with a partition that the broker leads. */
   ledBy(brokerId: number): Iterable<string> {
-    return this.#of(`led by ${brokerId}`).keys()
+    return this.#of(ledBy(brokerId)).keys()
   }
 
   leadsAny(brokerId: number): boolean {
-    return this.#of(`led by ${brokerId}`).size > 0
+    return this.#of(ledBy(brokerId)).size > 0
   }
 
   /** Topics with a partition that nobody leads. */
@@ -52,7 +53,7 @@ export class TopicIndex {
 
   /** One topic changed, came (`before` undefined) or went (`after` undefined). */
   with(topicId: string, before: TopicImage | undefined, after: TopicImage | undefined): TopicIndex {
-    if (before === after) return this
+    if (before === after || haveSameTraits(before, after)) return this
     const old = before === undefined ? NONE : traitsOf(before.partitions)
     const now = after === undefined ? NONE : traitsOf(after.partitions)
     let topics = this.#topics
@@ -67,30 +68,44 @@ export class TopicIndex {
     return topics === this.#topics ? this : new TopicIndex(topics)
   }
 
-  #of(trait: string): TopicIds {
+  #of(trait: number): TopicIds {
     return this.#topics.get(trait) ?? PersistentMap.empty()
   }
 }
 
-const NONE: ReadonlySet<string> = new Set()
-const LEADERLESS = 'leaderless'
-const REASSIGNING = 'reassigning'
-const NOT_PREFERRED = 'not preferred'
-const WITH_ELIGIBLE = 'with eligible'
+const NONE: ReadonlySet<number> = new Set()
+const LEADERLESS = -1
+const REASSIGNING = -2
+const NOT_PREFERRED = -3
+const WITH_ELIGIBLE = -4
+const hostedBy = (brokerId: number) => 2 * brokerId
+const ledBy = (brokerId: number) => 2 * brokerId + 1
 
-function traitsOf(partitions: readonly PartitionImage[]): Set<string> {
-  const hosts = new Set<number>()
-  const leaders = new Set<number>()
-  const traits = new Set<string>()
+function traitsOf(partitions: readonly PartitionImage[]): Set<number> {
+  const traits = new Set<number>()
   for (const { replicas, leader, addingReplicas, removingReplicas, elr } of partitions) {
-    for (const brokerId of replicas) hosts.add(brokerId)
-    if (leader < 0) traits.add(LEADERLESS)
-    else leaders.add(leader)
+    for (const brokerId of replicas) traits.add(hostedBy(brokerId))
+    traits.add(leader < 0 ? LEADERLESS : ledBy(leader))
     if (leader !== replicas[0]) traits.add(NOT_PREFERRED)
-    if (elr.length > 0) traits.add(WITH_ELIGIBLE)
     if (addingReplicas.length > 0 || removingReplicas.length > 0) traits.add(REASSIGNING)
+    if (elr.length > 0) traits.add(WITH_ELIGIBLE)
   }
-  for (const brokerId of hosts) traits.add(`hosted by ${brokerId}`)
-  for (const brokerId of leaders) traits.add(`led by ${brokerId}`)
   return traits
+}
+
+/** Most changes are of an ISR, and change nothing here. */
+function haveSameTraits(before: TopicImage | undefined, after: TopicImage | undefined): boolean {
+  if (before === undefined || after === undefined || before.partitions.length !== after.partitions.length) return false
+  return after.partitions.every((now, i) => {
+    const old = before.partitions[i] as PartitionImage
+    if (old === now) return true
+    return (
+      old.leader === now.leader &&
+      old.replicas === now.replicas &&
+      old.addingReplicas === now.addingReplicas &&
+      old.removingReplicas === now.removingReplicas &&
+      old.elr.length === 0 &&
+      now.elr.length === 0
+    )
+  })
 }

@@ -19,6 +19,8 @@ export interface TestBroker {
   readonly host?: string
   /** As another disk would have. */
   readonly directory?: string
+  /** Instead of one. */
+  readonly directories?: readonly string[]
   /** Of a clean stop before. */
   readonly previousBrokerEpoch?: number
   /** Of the incarnation before on the same folder; that which is registered, unless told otherwise. */
@@ -129,7 +131,7 @@ export class ShardCluster {
       }),
       rack: zone ?? null,
       isMigratingZkBroker: false,
-      logDirs: [directory ?? Buffer.alloc(16, id + 50).toString('base64url')],
+      logDirs: broker.directories ?? [directory ?? Buffer.alloc(16, id + 50).toString('base64url')],
       previousBrokerEpoch,
       lastBrokerEpoch,
     })
