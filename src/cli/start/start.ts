@@ -20,6 +20,8 @@ import { CommandError, ExitCode } from '../exit-code.ts'
 import { tidyAfterStart } from './after-start.ts'
 import { type BannerFacts, banner } from './banner.ts'
 import type { StartFlags } from './command.ts'
+import { nodeCount, supervise } from './supervise.ts'
+import type { ServingMessage } from './supervised-node.ts'
 import type { HttpServer } from './http-server.ts'
 import { readSettings } from './read-settings.ts'
 
@@ -43,7 +45,11 @@ export async function start(flags: StartFlags): Promise<void> {
     const message = `this process may open ${limit} files (ulimit -n); a node needs at least ${DESCRIPTORS_MIN}`
     throw new CommandError(ExitCode.usage, message)
   }
-  const stopped = untilSignal()
+  const stopped = untilStopped(flags.supervised === true)
+  if (flags.nodes !== undefined) {
+    await supervise(nodeCount(flags.nodes), flags, given, stopped)
+    return
+  }
   const config = await findPlace(env, given, stopped)
   if (config === null) return
   const node = new Node(env, config, {
@@ -57,7 +63,7 @@ export async function start(flags: StartFlags): Promise<void> {
   let signal = await Promise.race([startNode(node), stopped])
   if (signal === null) {
     http = await startHttp(config, node)
-    process.stdout.write(banner(bannerFacts(node, http?.address ?? null)))
+    announce(bannerFacts(node, http?.address ?? null))
     tidyAfterStart(() => node.connectionCount === 0)
     signal = await stopped
   }
@@ -114,7 +120,7 @@ function bannerFacts(node: Node, http: Address | null): BannerFacts {
       bound,
       advertised: config.advertised.get(name) ?? null,
     })),
-    controller: node.controllerAddress as Address,
+    controller: node.controllerAddress,
     http,
     durabilityMode: config.settings.text('log.durability.mode') ?? 'fsync',
   }
@@ -179,12 +185,24 @@ function refusalOf(error: unknown): CommandError | null {
   return null
 }
 
-function untilSignal(): Promise<string> {
+/** To whoever runs this process: a person, or the process that runs several nodes. */
+function announce(facts: BannerFacts): void {
+  const message: ServingMessage = { type: 'serving', facts }
+  if (process.send !== undefined) process.send(message)
+  else process.stdout.write(banner(facts))
+}
+
+function untilStopped(isSupervised: boolean): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       // A second signal while stopping has the system's own effect.
       process.once(signal, () => resolve(signal))
     }
+    if (!isSupervised) return
+    // Whoever runs this node has died: it ends too, cleanly, though nobody reads what it says any more.
+    process.once('disconnect', () => resolve('the end of the process that ran this one'))
+    process.channel?.unref()
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   })
 }
 
