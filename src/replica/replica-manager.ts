@@ -42,6 +42,7 @@ import { HighWatermarks } from './high-watermarks.ts'
 import { HostedPartitions } from './hosted.ts'
 import { type ControllerWay, IsrProposals } from './isr-proposals.ts'
 import type { FetcherOptions } from './leader-fetcher.ts'
+import { type Laggard, laggardsOf } from './laggards.ts'
 import { LeaderLog } from './leader-log.ts'
 import { type ListOffsetsAnswer, listOffsets } from './list-offsets.ts'
 import { newMetrics, refreshGauges } from './metrics.ts'
@@ -318,6 +319,12 @@ export class ReplicaManager {
 
   describeProducers(request: DescribeProducersRequest, context: RequestContext): DescribeProducersAnswer {
     return describeProducers(this.hosted, request, context)
+  }
+
+  /** The replicas of a partition that this node leads which are not in sync; empty for any other partition. */
+  laggards(topic: string, partition: number): Laggard[] {
+    const led = this.hosted.get(topic, partition)
+    return led === undefined ? [] : laggardsOf(led, this.#env.clock)
   }
 
   describeLogDirs(request: DescribeLogDirsRequest): Promise<DescribeLogDirsAnswer> {
