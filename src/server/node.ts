@@ -32,6 +32,7 @@ import type { Family } from './metrics/family.ts'
 import { nodeMetrics } from './metrics/node-metrics.ts'
 import { brokerApis, controllerApis } from './node-apis.ts'
 import { addressOfBroker, controllerEndpoints, registeredListeners } from './registered-listeners.ts'
+import { Suspects } from './suspects.ts'
 import type { MetadataSource } from './services.ts'
 
 export interface NodeOptions {
@@ -84,6 +85,7 @@ export class Node implements HttpSource {
   readonly #doors: Doors
   readonly #peers: Peers
   readonly #watch: BrokerWatch
+  readonly #suspects: Suspects
   readonly #parts: Parts = {}
   /** What the node is doing, in words, until it serves; null then. */
   #unready: string | null = 'not started'
@@ -110,7 +112,12 @@ export class Node implements HttpSource {
       controllerConnectionClosed: (connection) => this.#watch.connectionClosed(connection),
       bug: (error) => this.#bug(error),
     })
-    this.#peers = new Peers(env.net, env.timers, { clientId: `node-${config.nodeId}`, ...PEER_OPTIONS })
+    this.#suspects = new Suspects(env, {
+      image: () => this.image,
+      addressOf: (brokerId) => addressOfBroker(this.image, brokerId, config.interBrokerListener),
+    })
+    const peerOptions = { clientId: `node-${config.nodeId}`, ...PEER_OPTIONS }
+    this.#peers = new Peers(env.net, env.timers, peerOptions, (address) => this.#suspects.lost(address))
     this.#watch = new BrokerWatch(env, {
       nodeId: config.nodeId,
       image: () => this.#parts.quorum?.image ?? MetadataImage.empty,
@@ -335,9 +342,10 @@ export class Node implements HttpSource {
     })
   }
 
-  #onImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+  async #onImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
     if (changes.brokers.length > 0) void this.#watch.imageChanged()
-    return this.#publisher.take(changes, image)
+    await this.#publisher.take(changes, image)
+    this.#suspects.imageChanged()
   }
 
   /** From here on this node takes part: it answers the other nodes of the quorum, and finds the active controller. */
@@ -369,6 +377,7 @@ export class Node implements HttpSource {
       nodeId: this.config.nodeId,
       image: () => this.#publisher.image,
       activeController: () => quorum.activeController(),
+      settled: (named) => this.#suspects.settled(named),
     }
   }
 
