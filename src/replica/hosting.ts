@@ -14,6 +14,7 @@ import type { HostedPartitions } from './hosted.ts'
 import { LeaderLog } from './leader-log.ts'
 import { Partition, type PartitionEvents } from './partition.ts'
 import type { ReplicaOptions } from './options.ts'
+import type { Throttles } from './throttles.ts'
 import { type TopicSettings, topicSettings } from './topic-settings.ts'
 
 /** Logs opened, closed or deleted at a time. */
@@ -27,6 +28,7 @@ export interface HostingParts {
   readonly highWatermarks: HighWatermarks
   /** Null where there are no other nodes. */
   readonly followers: Followers | null
+  readonly throttles: Throttles
   readonly partitionEvents: PartitionEvents
 }
 
@@ -58,6 +60,7 @@ export class Hosting {
   /** Opens what lies in the folder and belongs to `image`, sets aside what does not, creates what is missing. */
   async start(image: MetadataImage): Promise<void> {
     this.#hosted.image = image
+    this.#throttle(image)
     await this.#parts.highWatermarks.load()
     await this.#clearUnknown(image)
     await inParallel([...this.#placed(image)], LOGS_AT_ONCE, async ({ topic, partition }) => {
@@ -259,12 +262,20 @@ export class Hosting {
 
   #reconfigure(changes: MetadataChanges, image: MetadataImage): void {
     const all = changes.configs.some(({ type }) => type === ResourceType.broker)
-    if (all) this.#settings.clear()
+    if (all) {
+      this.#settings.clear()
+      this.#throttle(image)
+    }
     for (const { type, name } of changes.configs) if (type === ResourceType.topic) this.#settings.delete(name)
     for (const { name } of changes.deletedTopics) this.#settings.delete(name)
     const topics = changes.configs.filter(({ type }) => type === ResourceType.topic).map(({ name }) => name)
     const touched = all ? this.#hosted : topics.flatMap((topic) => [...this.#hosted.ofTopic(topic)])
     for (const partition of touched) partition.reconfigure(this.#settingsOf(partition.topicPartition.topic, image))
+  }
+
+  #throttle(image: MetadataImage): void {
+    const rates = this.#options.throttleRatesOf?.(image)
+    if (rates !== undefined) this.#parts.throttles.rates = rates
   }
 
   /** One object for all partitions of a topic. */

@@ -9,6 +9,7 @@ import type { LogManager } from '../storage/log-manager.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import type { FetchLimits } from './fetch-requests.ts'
 import type { ControllerWay } from './isr-proposals.ts'
+import type { ThrottleRates } from './throttles.ts'
 
 /** What the rest of the node hears of the partitions here. Calls are made from within `start`, `applyImage` or a disk's answer. */
 export interface ReplicaEvents {
@@ -61,6 +62,8 @@ export interface ReplicaOptions {
   producerIdExpirationOf?(image: MetadataImage): number
   /** `log.cleaner.*` under an image; they may change. Null: logs are not compacted. */
   cleanerLimitsOf?(image: MetadataImage): CleanerLimits | null
+  /** `leader.replication.throttled.rate` and the follower's, bytes a second, under an image; they may change. */
+  throttleRatesOf?(image: MetadataImage): ThrottleRates
   /** `log.retention.check.interval.ms` */
   readonly retentionIntervalMs?: number
   /** `replica.high.watermark.checkpoint.interval.ms` */

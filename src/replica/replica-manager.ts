@@ -42,6 +42,7 @@ import type { Partition, PartitionEvents } from './partition.ts'
 import { type ProduceAnswer, ProduceService } from './produce.ts'
 import { followerOf, ReplicaFetchService } from './replica-fetch.ts'
 import { ReplicaSessions } from './replica-sessions.ts'
+import { Throttles } from './throttles.ts'
 import type { ReplicaMetrics, RequestContext } from './types.ts'
 
 /** Where no server shares its budget. */
@@ -78,6 +79,7 @@ export class ReplicaManager {
   readonly #replicaFetch: ReplicaFetchService
   readonly #followers: Followers | null
   readonly #proposals: IsrProposals | null
+  readonly #throttles: Throttles
   readonly #timers = new Set<Timer>()
   #turn: Promise<void> = Promise.resolve()
   #stopped = false
@@ -97,7 +99,9 @@ export class ReplicaManager {
     const selectsByRack = options.selectsByRack ?? false
     const fetchParts = { ...parts, sessions: this.#sessions, answers, maxBytes, selectsByRack }
     this.#fetch = new FetchService(fetchParts)
-    this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions: this.#replicaSessions })
+    const throttles = new Throttles(env.clock)
+    this.#throttles = throttles
+    this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions: this.#replicaSessions, throttles })
     this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)
     const { cluster } = options
     this.#followers = cluster === undefined ? null : new Followers(env, this.#fetcherOptions(cluster))
@@ -109,7 +113,7 @@ export class ReplicaManager {
     }
     const { hosted } = this
     const [highWatermarks, followers] = [this.#highWatermarks, this.#followers]
-    this.#hosting = new Hosting(env, { options, hosted, highWatermarks, followers, partitionEvents })
+    this.#hosting = new Hosting(env, { options, hosted, highWatermarks, followers, throttles, partitionEvents })
   }
 
   #fetcherOptions(cluster: ClusterOptions): FetcherOptions {
@@ -133,6 +137,7 @@ export class ReplicaManager {
         events.onCommittedLoss?.(topicPartition, { from, leaderEpoch })
       },
       metrics: this.metrics,
+      throttles: this.#throttles,
     }
   }
 

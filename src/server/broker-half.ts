@@ -71,6 +71,10 @@ export class BrokerHalf {
       fetchMaxBytes: number('fetch.max.bytes'),
       producerIdExpirationOf: (at) => brokerNumber(at, broker, 'producer.id.expiration.ms'),
       retentionIntervalMs: number('log.retention.check.interval.ms'),
+      throttleRatesOf: (at) => ({
+        leader: brokerNumber(at, broker, 'leader.replication.throttled.rate'),
+        follower: brokerNumber(at, broker, 'follower.replication.throttled.rate'),
+      }),
       cleanerLimitsOf: (at) => cleanerLimitsOf(at, broker),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {
