@@ -20,7 +20,7 @@ import { type DescriptorShares, shareDescriptors } from './descriptors.ts'
 import { type BoundListener, Doors } from './doors.ts'
 import { Endpoints } from './endpoints.ts'
 import { BrokerWatch } from './forward/broker-watch.ts'
-import { ControllerLink, replicaControllerWay } from './forward/controller-link.ts'
+import { ControllerLink } from './forward/controller-link.ts'
 import { ControllerSide } from './forward/controller-side.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
@@ -417,7 +417,7 @@ export class Node implements HttpSource {
       logs,
       cluster: {
         peers: this.#peers,
-        controller: replicaControllerWay(link),
+        controller: link,
         addressOf: (nodeId) => addressOfBroker(quorum.image, nodeId, this.config.interBrokerListener),
         brokerEpoch: () => brokerEpoch,
       },
