@@ -5,7 +5,8 @@ import type { Address } from '../env/net.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
-import { BrokerLifecycle } from '../quorum/broker-lifecycle.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { BrokerLifecycle, RegistrationRefusedError } from '../quorum/broker-lifecycle.ts'
 import { openQuorum } from '../quorum/open.ts'
 import type { Quorum } from '../quorum/quorum.ts'
 import type { ReplicaManager } from '../replica/replica-manager.ts'
@@ -24,6 +25,7 @@ import { ControllerLink } from './forward/controller-link.ts'
 import { ControllerSide } from './forward/controller-side.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
+import { RememberedControllers } from './join/remembered-controllers.ts'
 import { joinsByItself } from './join/membership.ts'
 import { ImagePublisher } from './image-publisher.ts'
 import { readLastBrokerEpoch, writeLastBrokerEpoch } from './last-broker-epoch.ts'
@@ -52,6 +54,17 @@ export class StartStoppedError extends Error {
   override name = 'StartStoppedError'
 }
 
+/** Another node has this number, which nobody had asked for: `withOtherId` finds the next. */
+export class NodeIdTakenError extends Error {
+  override name = 'NodeIdTakenError'
+  readonly taken: ReadonlySet<number>
+
+  constructor(nodeId: number, taken: ReadonlySet<number>) {
+    super(`another node has the number ${nodeId}`)
+    this.taken = taken
+  }
+}
+
 /** How long a stop waits for the controller to move leaderships to other nodes. */
 const HAND_OVER_MS = 500
 /** A heartbeat that takes longer is given up, and sent anew to whoever is the controller then. */
@@ -67,6 +80,7 @@ interface Parts {
   link?: ControllerLink
   broker?: BrokerHalf
   lifecycle?: BrokerLifecycle
+  remembered?: RememberedControllers
 }
 
 /**
@@ -92,6 +106,7 @@ export class Node implements HttpSource {
   #starting: Promise<void> | null = null
   #stopping: Promise<boolean> | null = null
   readonly #stopRequested = Promise.withResolvers<void>()
+  readonly #registered = Promise.withResolvers<void>()
 
   constructor(env: Env, config: NodeConfig, options: NodeOptions) {
     this.#env = env
@@ -194,6 +209,7 @@ export class Node implements HttpSource {
     this.#parts.quorum = quorum
     const link = this.#linkTo(quorum)
     this.#parts.link = link
+    this.#parts.remembered = this.#remember(quorum)
     if (this.#has('broker')) await this.#startBroker(logs, quorum, link)
     this.#unready = null
     const tookMs = Math.round(this.#env.clock.monotonicMs() - startedMs)
@@ -205,7 +221,7 @@ export class Node implements HttpSource {
     const { dataFolder } = this.config
     const lifecycle = this.#newLifecycle(logs, quorum, link, await readLastBrokerEpoch(this.#env.disk, dataFolder))
     this.#parts.lifecycle = lifecycle
-    const brokerEpoch = await lifecycle.register()
+    const brokerEpoch = await this.#register(logs, quorum, lifecycle)
     // Before anything is acknowledged in this life: the next one is recognised by it.
     await writeLastBrokerEpoch(this.#env.disk, dataFolder, brokerEpoch)
     // What lies in the folder is judged by an image that is no older than this life of the broker.
@@ -219,6 +235,28 @@ export class Node implements HttpSource {
     await this.#publisher.reached(quorum.image.position.offset)
     this.#begin('opening its doors')
     this.#openForClients(quorum, link, half, lifecycle)
+  }
+
+  /** Rejects with `NodeIdTakenError` where another node has the number that was chosen for this one. */
+  async #register(logs: LogManager, quorum: Quorum, lifecycle: BrokerLifecycle): Promise<number> {
+    const { membership, nodeId } = this.config
+    const taken = () =>
+      new NodeIdTakenError(nodeId, new Set([...quorum.image.brokers.keys(), ...quorum.facts.voters.ids]))
+    if (membership.givesWay) {
+      await Promise.race([quorum.caughtUp(), this.#stopRequested.promise])
+      const directories = quorum.image.broker(nodeId)?.logDirs ?? []
+      // It may be down, with all that it holds.
+      if (directories.some((id) => id !== logs.metaProperties.directoryId)) throw taken()
+    }
+    try {
+      const brokerEpoch = await lifecycle.register()
+      this.#registered.resolve()
+      return brokerEpoch
+    } catch (error) {
+      const isTaken =
+        error instanceof RegistrationRefusedError && error.errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION
+      throw isTaken ? taken() : error
+    }
   }
 
   #has(role: Role): boolean {
@@ -253,6 +291,7 @@ export class Node implements HttpSource {
     broker?.groups.close()
     link?.close()
     this.#doors.clients.endAll()
+    await this.#parts.remembered?.stop()
     // The others elect another leader while they can still ask this one.
     await quorum?.stop()
     await this.#doors.controllers.stopListening()
@@ -334,6 +373,7 @@ export class Node implements HttpSource {
       peers: this.#peers,
       join: membership.bootstrap,
       autoJoin: isController && joinsByItself(this.config),
+      ...(this.#has('broker') ? { joinAfter: this.#registered.promise } : {}),
       staticVoters: given.staticVoters,
       onImage: (changes, image) => this.#onImage(changes, image),
       onFailure: (error) => this.#bug(error),
@@ -346,6 +386,17 @@ export class Node implements HttpSource {
     if (changes.brokers.length > 0) void this.#watch.imageChanged()
     await this.#publisher.take(changes, image)
     this.#suspects.imageChanged()
+  }
+
+  #remember(quorum: Quorum): RememberedControllers {
+    const { dataFolder: folder, membership, controllerListener } = this.config
+    const controllers = () =>
+      quorum.facts.voters.voters.flatMap(({ endpoints }) =>
+        endpoints.filter(({ name }) => name === controllerListener.name),
+      )
+    const remembered = new RememberedControllers(this.#env, { folder, roles: membership.roles, controllers })
+    remembered.start().catch((error: unknown) => this.#bug(error))
+    return remembered
   }
 
   /** From here on this node takes part: it answers the other nodes of the quorum, and finds the active controller. */
@@ -395,6 +446,7 @@ export class Node implements HttpSource {
       rack: this.config.zone,
       previousBrokerEpoch: logs.previousBrokerEpoch,
       lastBrokerEpoch,
+      givesWay: this.config.membership.givesWay,
       countsDurable: this.#broker.staticValues.get('log.durability.mode') !== 'relaxed',
       heartbeatIntervalMs: brokerNumber(quorum.image, this.#broker, 'broker.heartbeat.interval.ms'),
       controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },
