@@ -18,7 +18,7 @@ const levels: readonly (readonly string[])[] = [
   ['coordinator', 'quorum', 'replica', 'tiered'],
   ['server', 'client'],
   ['env-node', 'sim'],
-  ['cli'],
+  ['cli', 'embedded'],
 ]
 
 /** Folders whose reach is narrower than their level. */
@@ -39,7 +39,7 @@ const mayUseTesting = new Set(['sim', testing])
 export const synchronousFolders = ['base', 'model', 'protocol', 'raft', 'partition', 'metadata', 'controller', 'group']
 
 /** Where Node's own modules with side effects may be imported: the adapters, and the tools around the product. */
-const builtinFolders = new Set(['env-node', 'cli', testing])
+const builtinFolders = new Set(['env-node', 'cli', 'embedded', testing])
 /** Pure ones; allowed everywhere. `module` only loads code: a library that is taken in when it is first needed. */
 const pureBuiltins = new Set(['zlib', 'buffer', 'path', 'util', 'module'])
 

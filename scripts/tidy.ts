@@ -65,7 +65,7 @@ function checkSource(file: string): Violation[] {
   const violations: Violation[] = []
   const folder = file.split('/')[1] ?? ''
   const isTest = file.endsWith('.test.ts')
-  const isAdapter = ['env-node', 'cli', 'testing'].includes(folder) || file === 'src/sim/main.ts'
+  const isAdapter = ['env-node', 'cli', 'embedded', 'testing'].includes(folder) || file === 'src/sim/main.ts'
   const lines = codeOnly(readFileSync(join(root, file), 'utf8')).split('\n')
   lines.forEach((line, index) => {
     const report = (message: string) => violations.push({ file: `${file}:${index + 1}`, message })

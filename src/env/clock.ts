@@ -3,6 +3,8 @@ export interface Clock {
   wallMs(): number
   /** Milliseconds from an arbitrary start, fractional. Never goes back. */
   monotonicMs(): number
+  /** How far somebody has moved `wallMs` on purpose, as a test does: a jump that is to be believed. Left out: not at all. */
+  movedMs?(): number
 }
 
 export interface Timer {

@@ -8,9 +8,13 @@ import type { BatchLimits } from '../protocol/batch/validate.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { AppendRefusal } from '../storage/log-state.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
-import type { AckWait } from './ack-queue.ts'
-import { Audience } from './audience.ts'
+import { AckQueue, type AckWait } from './ack-queue.ts'
 import type { TopicSettings } from './topic-settings.ts'
+
+/** Someone who wants to look again when what can be read, or who leads, has changed. */
+export interface Watcher {
+  partitionChanged(): void
+}
 
 /** Whoever fetches for this node what another one leads. */
 export interface FollowerDriver {
@@ -69,7 +73,14 @@ export class Partition {
   removed = false
   /** From the checkpoint, then from the machine; never above the end of the log. */
   #highWatermark: number
-  readonly audience = new Audience()
+  readonly #committed = new AckQueue()
+  readonly #written = new AckQueue()
+  /** For the low watermark. */
+  #deletions: AckQueue | null = null
+  /** Null while nobody watches: most partitions are idle, and there may be very many. */
+  #watchers: Set<Watcher> | null = null
+  /** The same for followers, who read to the end of the log, and must hear of its start too. */
+  #replicaWatchers: Set<Watcher> | null = null
   /** A truncation under way; it does not reject. */
   #rearranging: Promise<void> | null = null
   #isAdvancing = false
@@ -117,6 +128,10 @@ export class Partition {
     return this.#highWatermark
   }
 
+  get waiting(): number {
+    return this.#committed.size + this.#written.size
+  }
+
   /** What a reader may see ends here. Only with a log. */
   readLimit(readCommitted: boolean): number {
     const { log } = this
@@ -148,7 +163,7 @@ export class Partition {
       highWatermark: this.#highWatermark,
     })
     this.#progressed()
-    this.audience.wake()
+    this.#wake()
     return 'began'
   }
 
@@ -164,7 +179,7 @@ export class Partition {
   resign(): void {
     this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     this.#endFollowing()
-    this.audience.wake()
+    this.#wake()
   }
 
   /** The replica leaves this node; the log is closed and deleted by the caller. */
@@ -173,7 +188,7 @@ export class Partition {
     this.#endLeadership(errorCode)
     this.#endFollowing()
     if (this.log !== null) this.log.listener = null
-    this.audience.wake()
+    this.#wake()
   }
 
   reconfigure(settings: TopicSettings): void {
@@ -196,7 +211,7 @@ export class Partition {
     assert(log !== null && leader !== null, `append to ${this.name}, which is not led here`)
     const { baseOffset } = log.appendAsLeader(batch, { leaderEpoch: leader.leaderEpoch, wallMs })
     this.#progressed()
-    this.audience.wakeReplicas()
+    this.#wakeReplicas()
     return baseOffset
   }
 
@@ -224,8 +239,9 @@ export class Partition {
   whenDeleted(wait: AckWait): void {
     if (this.leader === null) return wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     // The followers do the same as soon as they hear of it.
-    this.audience.wakeReplicas()
-    this.audience.waitDeleted(wait)
+    this.#wakeReplicas()
+    this.#deletions ??= new AckQueue()
+    this.#deletions.add(wait)
     this.#checkLowWatermark()
   }
 
@@ -271,7 +287,7 @@ export class Partition {
     this.#rearranging = done.then(() => {
       this.#rearranging = null
       this.#highWatermark = clamp(this.#highWatermark, log)
-      this.audience.wake()
+      this.#wake()
     })
     return done
   }
@@ -285,7 +301,7 @@ export class Partition {
   whenCommitted(wait: AckWait): void {
     if (this.leader === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     else if (wait.waitOffset <= this.#highWatermark) wait.acked(this.#committedError())
-    else this.audience.waitCommitted(wait)
+    else this.#committed.add(wait)
   }
 
   /** The same for what has left the process for the file. */
@@ -293,7 +309,33 @@ export class Partition {
     const { log } = this
     if (this.leader === null || log === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     else if (wait.waitOffset <= log.writtenOffset) wait.acked(ErrorCode.NONE)
-    else this.audience.waitWritten(wait)
+    else this.#written.add(wait)
+  }
+
+  stopWaiting(wait: AckWait): void {
+    this.#committed.remove(wait)
+    this.#written.remove(wait)
+    this.#deletions?.remove(wait)
+  }
+
+  watch(watcher: Watcher): void {
+    this.#watchers ??= new Set()
+    this.#watchers.add(watcher)
+  }
+
+  unwatch(watcher: Watcher): void {
+    this.#watchers?.delete(watcher)
+    if (this.#watchers?.size === 0) this.#watchers = null
+  }
+
+  watchAsReplica(watcher: Watcher): void {
+    this.#replicaWatchers ??= new Set()
+    this.#replicaWatchers.add(watcher)
+  }
+
+  unwatchAsReplica(watcher: Watcher): void {
+    this.#replicaWatchers?.delete(watcher)
+    if (this.#replicaWatchers?.size === 0) this.#replicaWatchers = null
   }
 
   dump(): string {
@@ -306,7 +348,7 @@ export class Partition {
   #progressed(): void {
     const { log, leader } = this
     if (log === null) return
-    this.audience.written(log.writtenOffset)
+    this.#written.reached(log.writtenOffset, ErrorCode.NONE)
     this.followerDriver?.logProgressed()
     if (leader === null) return
     const { endOffset, writtenOffset, durableOffset } = log
@@ -332,7 +374,8 @@ export class Partition {
   #raise(offset: number): void {
     assert(offset >= this.#highWatermark, `${this.name}: high watermark ${offset} below ${this.#highWatermark}`)
     this.#highWatermark = offset
-    this.audience.committed(offset, this.#committedError())
+    this.#committed.reached(offset, this.#committedError())
+    this.#wake()
   }
 
   /** Enough copies have it; but are they still enough? (KIP-966 or not, Kafka asks again.) */
@@ -355,17 +398,21 @@ export class Partition {
   #failed(error: Error): void {
     this.#endLeadership(ErrorCode.KAFKA_STORAGE_ERROR)
     this.#endFollowing()
-    this.audience.wake()
+    this.#wake()
     this.#events.failed(this, error)
   }
 
   #endLeadership(errorCode: number): void {
     this.leader = null
-    this.audience.fail(errorCode)
+    this.#committed.fail(errorCode)
+    this.#written.fail(errorCode)
+    this.#deletions?.fail(errorCode)
   }
 
   #checkLowWatermark(): void {
-    if (this.audience.isDeletionAwaited) this.audience.deleted(this.lowWatermark)
+    if (this.#deletions === null) return
+    this.#deletions.reached(this.lowWatermark, ErrorCode.NONE)
+    if (this.#deletions.size === 0) this.#deletions = null
   }
 
   #endFollowing(): void {
@@ -374,6 +421,17 @@ export class Partition {
     this.followerDriver = null
     // It finds out that it is no more.
     driver?.logProgressed()
+  }
+
+  #wake(): void {
+    this.#wakeReplicas()
+    if (this.#watchers === null) return
+    for (const watcher of [...this.#watchers]) watcher.partitionChanged()
+  }
+
+  #wakeReplicas(): void {
+    if (this.#replicaWatchers === null) return
+    for (const watcher of this.#replicaWatchers) watcher.partitionChanged()
   }
 }
 

@@ -1,8 +1,7 @@
 import { INT64_MAX } from '../protocol/limits.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import type { FetchTarget } from './fetch-session.ts'
-import type { Watcher } from './audience.ts'
-import type { Partition } from './partition.ts'
+import type { Partition, Watcher } from './partition.ts'
 
 type RequestTopic = FetchRequest['topics'][number]
 type RequestPartition = RequestTopic['partitions'][number]
@@ -50,11 +49,11 @@ export class ReplicaTarget implements FetchTarget, Watcher {
     if (this.#watched === partition) return
     this.unwatch()
     this.#watched = partition
-    partition.audience.watchAsReplica(this)
+    partition.watchAsReplica(this)
   }
 
   unwatch(): void {
-    this.#watched?.audience.unwatchAsReplica(this)
+    this.#watched?.unwatchAsReplica(this)
     this.#watched = null
   }
 

@@ -20,13 +20,10 @@ export class Peers {
   readonly #net: Net
   readonly #timers: Timers
   readonly #options: ConnectionOptions
-  readonly #onLost: (to: Address) => void
   readonly #kept = new Map<string, Kept>()
   #isClosed = false
 
-  /** `onLost`: a connection to that node broke, and not by our doing. */
-  constructor(net: Net, timers: Timers, options: ConnectionOptions, onLost: (to: Address) => void = () => {}) {
-    this.#onLost = onLost
+  constructor(net: Net, timers: Timers, options: ConnectionOptions) {
     this.#net = net
     this.#timers = timers
     this.#options = options
@@ -60,10 +57,7 @@ export class Peers {
     }
     opening.then((connection) => {
       kept.connection = connection
-      connection.onClosed = () => {
-        forget()
-        if (connection.isLost && !this.#isClosed) this.#onLost(to)
-      }
+      connection.onClosed = forget
       if (this.#isClosed) connection.close()
     }, forget)
     return kept

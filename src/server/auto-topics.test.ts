@@ -26,7 +26,6 @@ function clusterOf(settings: Record<string, string> = {}, { isAway = false } = {
     nodeId: 1,
     image: () => cluster.image,
     activeController: () => 1,
-    settled: () => null,
   }
   const forwarder: ControllerForwarder = {
     forward: async (api, request) => {

@@ -8,7 +8,7 @@ for (const crash of ['kill', 'power cut'] as const) {
   test(`a first start that a ${crash} cuts short, at any moment, leaves a folder that the next one takes`, async () => {
     for (let seed = 1, delayMs = 0, served = false; !served; seed++, delayMs += 0.4) {
       await simulate({ seed }, async (sim) => {
-        const [node] = new SimCluster(sim, { brokers: 1 }).nodes as [SimNode]
+        const [node] = new SimCluster(sim, { nodes: 1 }).nodes as [SimNode]
         await sim.runFor(delayMs)
         served = node.isServing
         if (crash === 'kill') node.kill()

@@ -10,7 +10,7 @@ type Folder = 'empty' | 'cleanly closed' | 'left by a crash'
 async function startThenStop(folder: Folder, delayMs: number): Promise<boolean> {
   let served = false
   await simulate({ seed: 1 }, async (sim) => {
-    const [node] = new SimCluster(sim, { brokers: 1 }).nodes as [SimNode]
+    const [node] = new SimCluster(sim, { nodes: 1 }).nodes as [SimNode]
     const serving = () => sim.until(() => node.isServing, { withinMs: 5000, what: 'a start' })
     if (folder !== 'empty') {
       await serving()

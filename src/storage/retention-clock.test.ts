@@ -5,6 +5,13 @@ import { RetentionClock } from './retention-clock.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
+test('a jump that somebody made on purpose is believed at once', () => {
+  let moved = 0
+  const clock = new RetentionClock({ wallMs: () => HOUR + moved, monotonicMs: () => 0, movedMs: () => moved })
+  moved = 24 * HOUR
+  assert.equal(clock.nowMs(), 25 * HOUR)
+})
+
 test('a jump forward is believed only after an hour, one back at once', () => {
   let wall = 1_000_000_000
   let monotonic = 0

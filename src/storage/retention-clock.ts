@@ -18,12 +18,13 @@ export class RetentionClock {
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#trustedMs = clock.wallMs()
+    this.#trustedMs = clock.wallMs() - (clock.movedMs?.() ?? 0)
     this.#atMs = clock.monotonicMs()
   }
 
   nowMs(): number {
-    const wallMs = this.#clock.wallMs()
+    const movedMs = this.#clock.movedMs?.() ?? 0
+    const wallMs = this.#clock.wallMs() - movedMs
     const monotonicMs = this.#clock.monotonicMs()
     const expectedMs = this.#trustedMs + monotonicMs - this.#atMs
     this.#atMs = monotonicMs
@@ -35,6 +36,6 @@ export class RetentionClock {
       const isBelieved = monotonicMs - this.#jumpedAtMs >= HOLD_MS
       this.#trustedMs = isBelieved ? wallMs : expectedMs
     }
-    return Math.floor(this.#trustedMs)
+    return Math.floor(this.#trustedMs + movedMs)
   }
 }

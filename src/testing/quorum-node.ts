@@ -73,7 +73,6 @@ export class QuorumNode {
       peers,
       join: options.join ?? [],
       autoJoin: options.autoJoin ?? false,
-      joinAfter: Promise.resolve(),
       onImage: options.onImage ?? (() => {}),
       onFailure,
     })

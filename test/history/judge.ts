@@ -76,14 +76,18 @@ function sendOf(partition: string, id: number, sentMs: number) {
     digest: 0,
     timestampMs: sentMs,
     acks: 'all' as const,
+    isRetried: false,
     invoked: sentMs,
   }
 }
 
 function toRecord(reading: Reading): ReadRecord {
   const id = reading.producer < 0 ? `foreign@${reading.offset}` : nameOf(idOf(reading))
-  return { offset: reading.offset, id, digest: reading.intact ? 0 : 1 }
+  return { offset: reading.offset, epoch: EPOCH, id, digest: reading.intact ? 0 : 1 }
 }
+
+/** Real clients do not tell who led: every answer is taken for one of the present leader. */
+const EPOCH = 0
 
 /** What was read at these offsets before, and these records at other offsets. */
 function addEarlierReads(history: History, ledger: Ledger, window: Window): void {
@@ -95,21 +99,30 @@ function addEarlierReads(history: History, ledger: Ledger, window: Window): void
   const known: ReadRecord[] = []
   for (let offset = window.from; offset < Math.min(window.to, own.readId.length); offset++) {
     const id = own.readId.get(offset)
-    if (id !== NONE) known.push({ offset, id: nameOf(id), digest: 0 })
+    if (id !== NONE) known.push({ offset, epoch: EPOCH, id: nameOf(id), digest: 0 })
   }
   if (known.length > 0) add(window.partition, window.from, (known.at(-1) as ReadRecord).offset + 1, known)
   for (const reading of window.records) {
     const place = ledger.readPlace(idOf(reading))
     if (place === null || (place.partition === window.partition && place.offset === reading.offset)) continue
     const { partition, offset } = place
-    add(partition, offset, offset + 1, [{ offset, id: nameOf(idOf(reading)), digest: 0 }])
+    add(partition, offset, offset + 1, [{ offset, epoch: EPOCH, id: nameOf(idOf(reading)), digest: 0 }])
   }
 }
 
 function addBounds(history: History, partition: string, own: PartitionLedger, window: Window): void {
   if (window.askedMs === null) return
   const bound = (end: number, ms: number) =>
-    history.bounds.push({ partition, start: null, end, wallMs: ms, invoked: ms, completed: ms })
+    history.bounds.push({
+      source: 'list',
+      partition,
+      start: null,
+      end,
+      epoch: EPOCH,
+      wallMs: ms,
+      invoked: ms,
+      completed: ms,
+    })
   bound(own.readId.length, 0)
   bound(window.to, window.askedMs)
 }

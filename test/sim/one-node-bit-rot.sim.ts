@@ -14,7 +14,7 @@ import { Load } from './support/load.ts'
 
 scenario('one node never serves what its disk has changed', { seeds: 100, disk: STEADY_DISK }, async (sim) => {
   const random = sim.streams.workload
-  const cluster = new SimCluster(sim, { brokers: 1, settings: { 'offsets.topic.num.partitions': '3' } })
+  const cluster = new SimCluster(sim, { nodes: 1, settings: { 'offsets.topic.num.partitions': '3' } })
   const [node] = cluster.nodes as [SimNode]
   const load = new Load(sim, cluster)
   await load.start({ 'segment.ms': random.pick(['500', '604800000']) })

@@ -29,7 +29,7 @@ scenario('one node in the relaxed mode loses nothing to a dying process', { seed
 async function run(sim: Sim, course: Course): Promise<void> {
   const random = sim.streams.workload
   const cluster = new SimCluster(sim, {
-    brokers: 1,
+    nodes: 1,
     settings: {
       'offsets.topic.num.partitions': '3',
       'group.initial.rebalance.delay.ms': random.pick(['0', '500']),
@@ -98,7 +98,7 @@ scenario(
   { seeds: 100, disk: STEADY_DISK },
   async (sim) => {
     const random = sim.streams.workload
-    const cluster = new SimCluster(sim, { brokers: 1, settings: { 'offsets.topic.num.partitions': '3' } })
+    const cluster = new SimCluster(sim, { nodes: 1, settings: { 'offsets.topic.num.partitions': '3' } })
     const [node] = cluster.nodes as [SimNode]
     const load = new Load(sim, cluster, { mayLose: true })
     await load.start({ 'durability.mode': 'relaxed' })

@@ -19,7 +19,7 @@ const RESTART_AFTER_MS = 200
 scenario('one node on a failing disk refuses rather than loses', { seeds: 200 }, async (sim) => {
   const random = sim.streams.workload
   const cluster = new SimCluster(sim, {
-    brokers: 1,
+    nodes: 1,
     settings: { 'offsets.topic.num.partitions': '3', 'group.initial.rebalance.delay.ms': '0' },
     // As a service manager would.
     onGivenUp: (node) => sim.after(RESTART_AFTER_MS, () => startUnlessRunning(node)),
@@ -80,7 +80,7 @@ async function breakDisk(sim: Sim, { machine }: SimNode): Promise<void> {
 scenario('one node without room or descriptors for a while goes on by itself', { seeds: 200 }, async (sim) => {
   const random = sim.streams.workload
   const cluster = new SimCluster(sim, {
-    brokers: 1,
+    nodes: 1,
     settings: { 'offsets.topic.num.partitions': '3', 'group.initial.rebalance.delay.ms': '0' },
   })
   const [{ machine }] = cluster.nodes as [SimNode]

@@ -31,7 +31,7 @@ const BY_ID_VERSION = 13
 scenario('topics that come and go survive crashes as they were answered', { seeds: 200 }, async (sim) => {
   const random = sim.streams.workload
   const cluster = new SimCluster(sim, {
-    brokers: 1,
+    nodes: 1,
     settings: { 'metadata.log.max.record.bytes.between.snapshots': random.pick(['300', '2000']) },
   })
   const [node] = cluster.nodes as [SimNode]

@@ -23,6 +23,7 @@ export interface TopicView {
   readonly topicId: string
   /** Leader's node id by partition; -1 where there is none. */
   readonly leaders: readonly number[]
+  readonly epochs: readonly number[]
 }
 
 export interface ClientOptions {
@@ -97,7 +98,11 @@ export class ClusterClient {
       if (leaderId < 0) continue
       this.#onLeader?.({ partition: `${topic}-${partitionIndex}`, leader: leaderId, epoch: leaderEpoch })
     }
-    const view = { topicId: found.topicId, leaders: partitions.map(({ leaderId }) => leaderId) }
+    const view = {
+      topicId: found.topicId,
+      leaders: partitions.map(({ leaderId }) => leaderId),
+      epochs: partitions.map(({ leaderEpoch }) => leaderEpoch),
+    }
     this.topics.set(topic, view)
     return view.leaders.includes(-1) ? null : view
   }
@@ -113,6 +118,12 @@ export class ClusterClient {
     const address = this.#nodes.get(leaders[partition] as number)
     if (address === undefined) throw new NoAnswerError(`the leader of ${topic}-${partition} is not known`)
     return this.#wireTo(address)
+  }
+
+  /** In which the leader that is asked must lead; now and then nothing is demanded, as by older clients: null. */
+  demandedEpoch(topic: string, partition: number): number | null {
+    const epoch = this.topics.get(topic)?.epochs[partition] ?? -1
+    return epoch < 0 || this.random.chance(0.1) ? null : epoch
   }
 
   /** What was known of the topic is wrong. */

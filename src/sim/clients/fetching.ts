@@ -30,16 +30,15 @@ export async function fetchOnce(
   const { topic, partition, from, maxWaitMs } = place
   const { topicId } = await client.topic(topic)
   const invoked = history.moment()
+  let epoch: number | null = null
   const answer = await client.tolerate(async () => {
     const wire = await client.leaderOf(topic, partition)
+    epoch = client.demandedEpoch(topic, partition)
     const partitionMaxBytes = client.random.pick([1, 2000, 1 << 20])
-    const partitions = [{ partition, fetchOffset: from, partitionMaxBytes }]
-    return wire.request(Fetch, {
-      maxWaitMs,
-      minBytes: 1,
-      topics: [{ topic, topicId, partitions }],
-      forgottenTopicsData: [],
-    })
+    const partitions = [{ partition, fetchOffset: from, partitionMaxBytes, currentLeaderEpoch: epoch ?? -1 }]
+    const topics = [{ topic, topicId, partitions }]
+    const body = { maxWaitMs, minBytes: 1, topics, forgottenTopicsData: [] }
+    return wire.request(Fetch, body, { fromVersion: epoch === null ? 0 : FETCH_EPOCH_VERSION })
   })
   const result = answer?.responses[0]?.partitions[0]
   if (result === undefined) {
@@ -53,9 +52,11 @@ export async function fetchOnce(
     return null
   }
   history.bounds.push({
+    source: 'fetch',
     partition: `${topic}-${partition}`,
     start: logStartOffset < 0 ? null : logStartOffset,
     end: highWatermark < 0 ? null : highWatermark,
+    epoch,
     wallMs: client.env.clock.wallMs(),
     invoked,
     completed: history.moment(),
@@ -64,18 +65,24 @@ export async function fetchOnce(
   return { records, to, logStartOffset, highWatermark }
 }
 
+/** The first versions in which a client says which leader epoch it means. */
+const FETCH_EPOCH_VERSION = 9
+const LIST_EPOCH_VERSION = 4
+
 /** The offset that `timestamp` stands for; null where it has to be asked for again. */
 export async function listOffset(
   client: ClusterClient,
   place: { topic: string; partition: number; timestamp: number },
-): Promise<number | null> {
+): Promise<{ offset: number; epoch: number | null } | null> {
   const { topic, partition, timestamp } = place
   const wire = await client.leaderOf(topic, partition)
-  const partitions = [{ partitionIndex: partition, timestamp }]
-  const answer = await wire.request(ListOffsets, { replicaId: -1, topics: [{ name: topic, partitions }] })
+  const epoch = client.demandedEpoch(topic, partition)
+  const partitions = [{ partitionIndex: partition, timestamp, currentLeaderEpoch: epoch ?? -1 }]
+  const body = { replicaId: -1, topics: [{ name: topic, partitions }] }
+  const answer = await wire.request(ListOffsets, body, { fromVersion: epoch === null ? 0 : LIST_EPOCH_VERSION })
   const result = answer.topics[0]?.partitions[0]
   if (result === undefined) throw new Error(`ListOffsets without ${topic}-${partition}`)
-  if (result.errorCode === 0) return result.offset
+  if (result.errorCode === 0) return { offset: result.offset, epoch }
   if (!isRetriable(result.errorCode)) throw new AnswerError('ListOffsets', result.errorCode)
   client.forget(topic)
   return null
@@ -89,10 +96,11 @@ export async function lookUpTime(
 ): Promise<void> {
   const { topic, partition, timestampMs } = place
   const invoked = history.moment()
-  const offset = await client.tolerate(() => listOffset(client, { topic, partition, timestamp: timestampMs }))
-  if (offset === null) return
-  const told = offset < 0 ? null : offset
-  history.timeAnswers.push({ partition: `${topic}-${partition}`, timestampMs, offset: told, invoked })
+  const told = await client.tolerate(() => listOffset(client, { topic, partition, timestamp: timestampMs }))
+  if (told === null) return
+  const { epoch } = told
+  const offset = told.offset < 0 ? null : told.offset
+  history.timeAnswers.push({ partition: `${topic}-${partition}`, timestampMs, offset, epoch, invoked })
 }
 
 /** Asks for the end of the partition, and records the answer. */
@@ -102,10 +110,12 @@ export async function lookUpEnd(
   { topic, partition }: { topic: string; partition: number },
 ): Promise<void> {
   const invoked = history.moment()
-  const end = await client.tolerate(() => listOffset(client, { topic, partition, timestamp: LATEST }))
-  if (end === null) return
+  const told = await client.tolerate(() => listOffset(client, { topic, partition, timestamp: LATEST }))
+  if (told === null) return
+  const { offset: end, epoch } = told
   const [wallMs, completed] = [client.env.clock.wallMs(), history.moment()]
-  history.bounds.push({ partition: `${topic}-${partition}`, start: null, end, wallMs, invoked, completed })
+  const name = `${topic}-${partition}`
+  history.bounds.push({ source: 'list', partition: name, start: null, end, epoch, wallMs, invoked, completed })
 }
 
 /** Everything in the partition, from its first offset to its end as they are now. */
@@ -114,8 +124,8 @@ export async function readWhole(
   history: History,
   { topic, partition }: { topic: string; partition: number },
 ): Promise<void> {
-  const start = await client.persist(() => listOffset(client, { topic, partition, timestamp: EARLIEST }))
-  const end = await client.persist(() => listOffset(client, { topic, partition, timestamp: LATEST }))
+  const { offset: start } = await client.persist(() => listOffset(client, { topic, partition, timestamp: EARLIEST }))
+  const { offset: end } = await client.persist(() => listOffset(client, { topic, partition, timestamp: LATEST }))
   const records: ReceivedRecord[] = []
   let position = start
   while (position < end) {
@@ -133,7 +143,8 @@ export async function readOn(
   history: History,
   { name, topic, partition }: { name: string; topic: string; partition: number },
 ): Promise<never> {
-  let position = await client.persist(() => listOffset(client, { topic, partition, timestamp: EARLIEST }))
+  const first = await client.persist(() => listOffset(client, { topic, partition, timestamp: EARLIEST }))
+  let position = first.offset
   for (let continues = false; ; ) {
     const from = position
     const fetched = await client.persist(() => fetchOnce(client, history, { topic, partition, from, maxWaitMs: 100 }))

@@ -252,7 +252,7 @@ export class GroupMember {
       if (!isLost || !this.#toleratesLoss) throw error
       const { topic, partition } = place
       const end = await this.#client.tolerate(() => listOffset(this.#client, { topic, partition, timestamp: LATEST }))
-      if (end !== null && this.#positions.get(partition) === place.from) this.#positions.set(partition, end)
+      if (end !== null && this.#positions.get(partition) === place.from) this.#positions.set(partition, end.offset)
       return null
     }
   }

@@ -182,7 +182,8 @@ export class IdempotentProducer {
       return found
     })
     const wire = await queue.turn
-    if (wire === null) return false
+    // Finding it may have taken long enough for the batch before this one to be given up.
+    if (wire === null || queue.isResetting) return false
     const answer = await this.#client.tolerate(() => wire.request(Produce, body, { fromVersion }))
     return answer !== null && this.#judge(answer, queue, batch)
   }
@@ -193,7 +194,7 @@ export class IdempotentProducer {
     const { errorCode, baseOffset } = result
     if (errorCode === 0) {
       batch.sends.forEach((send, i) => {
-        this.#history.acked(send, baseOffset + i)
+        this.#history.acked(send, baseOffset + i, { isRetried: batch.isRetry })
       })
       return true
     }

@@ -4,6 +4,7 @@ import {
   baseTimestamp,
   batchBytes,
   crc,
+  partitionLeaderEpoch,
   producerEpoch,
   producerId,
   verifyCrc,
@@ -14,12 +15,13 @@ import { digestOf } from './payload.ts'
 
 export interface ReceivedRecord {
   readonly offset: number
+  readonly epoch: number
   readonly id: string
   readonly digest: number
 }
 
 /** A batch as it was read before: its records count from its base offset. */
-type KnownBatch = readonly ReceivedRecord[]
+type KnownBatch = readonly Omit<ReceivedRecord, 'epoch'>[]
 
 /** Batches kept: more than a run has, so that the last reader finds what the first one decoded. */
 const KNOWN_MAX = 20_000
@@ -38,9 +40,9 @@ export function receivedRecords(bytes: Buffer, from: number): { records: Receive
     if (!verifyCrc(bytes, at)) throw new Error(`a batch with a wrong checksum was served at ${from}`)
     to = Math.max(to, lastOffset + 1)
     if (isControl) continue
-    const first = baseOffset(bytes, at)
+    const [first, epoch] = [baseOffset(bytes, at), partitionLeaderEpoch(bytes, at)]
     for (const { offset, id, digest } of recordsIn(bytes, at)) {
-      if (first + offset >= from) records.push({ offset: first + offset, id, digest })
+      if (first + offset >= from) records.push({ offset: first + offset, epoch, id, digest })
     }
   }
   return { records, to }

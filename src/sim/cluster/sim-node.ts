@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import { JoinStoppedError, resolveMembership } from '../../server/join/membership.ts'
 import { Node, StartStoppedError } from '../../server/node.ts'
 import type { Loss } from '../disk/power-loss.ts'
 import type { Machine, Process } from '../machine.ts'
@@ -24,6 +25,7 @@ export class SimNode {
   readonly #options: SimNodeOptions
   #process: Process | null = null
   #node: Node | null = null
+  #isStopping = false
   /** Serves clients now. */
   isServing = false
 
@@ -46,26 +48,35 @@ export class SimNode {
     return this.#process !== null
   }
 
+  get hasFailedLogs(): boolean {
+    for (const { isOffline } of this.#node?.replicas?.hosted ?? []) if (isOffline) return true
+    return false
+  }
+
   /** Starts an incarnation. A start that fails, or a bug that shows itself, fails the run. */
   start(): void {
     assert(this.#process === null, `${this.machine.name} is running`)
     const process = this.machine.boot()
-    const config = simNodeConfig(this.nodeId, this.#options.settings)
+    this.#process = process
+    this.#isStopping = false
+    this.#run(process).catch((error) => {
+      const isStopped = error instanceof StartStoppedError || error instanceof JoinStoppedError
+      if (!isStopped) this.#gaveUp(process, error)
+    })
+  }
+
+  /** As `millrace start` does it. */
+  async #run(process: Process): Promise<void> {
+    const given = simNodeConfig(this.nodeId, this.#options.settings)
+    const config = await resolveMembership(process.env, given, () => this.#isStopping)
     const node = new Node(process.env, config, {
       version: 'simulated',
       hostName: this.machine.host.ip,
       onBug: (error) => this.#gaveUp(process, error),
     })
-    this.#process = process
     this.#node = node
-    node.start().then(
-      () => {
-        this.isServing = true
-      },
-      (error) => {
-        if (!(error instanceof StartStoppedError)) this.#gaveUp(process, error)
-      },
-    )
+    await node.start()
+    this.isServing = true
   }
 
   /** The process ends in an event of its own: what called us may still be running in it. */
@@ -91,8 +102,11 @@ export class SimNode {
   /** As SIGTERM, also while it starts: the process ends when the node has stopped. */
   async stop(): Promise<void> {
     const [node, process] = [this.#node, this.#process]
-    assert(node !== null && process !== null, `${this.machine.name} is not running`)
+    assert(process !== null, `${this.machine.name} is not running`)
     this.isServing = false
+    this.#isStopping = true
+    // One that has not found its cluster has nothing to put in order.
+    if (node === null) return this.kill()
     await node.stop()
     if (this.#process !== process) return
     // A read that nobody waits for any more may still be under way.

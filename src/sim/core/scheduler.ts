@@ -60,7 +60,7 @@ export class Scheduler implements Events {
   readonly trace = new Trace()
   readonly #options: SchedulerOptions
   readonly #queue = new Heap<Event>()
-  readonly #invariants: (() => void)[] = []
+  readonly #invariants: ((actor: Actor) => void)[] = []
   readonly #recent: Step[] = []
   /** Sees every step: `step time actor kind digest`. For comparing two runs line by line. */
   onStep: ((line: string) => void) | null = null
@@ -82,8 +82,8 @@ export class Scheduler implements Events {
     this.trace.mix(digest)
   }
 
-  /** `check` throws when something that must always hold does not. It runs after every step. */
-  addInvariant(check: () => void): void {
+  /** `check` throws when something that must always hold does not. It runs after every step, and hears whose step it was. */
+  addInvariant(check: (actor: Actor) => void): void {
     this.#invariants.push(check)
   }
 
@@ -104,15 +104,15 @@ export class Scheduler implements Events {
   async run(isDone: () => boolean): Promise<void> {
     await microtasksDone()
     while (!isDone()) {
-      this.#next()
+      const { actor } = this.#next()
       if (this.step % STEPS_PER_TURN === 0) await realTurn()
       else await microtasksDone()
-      for (const check of this.#invariants) check()
+      for (const check of this.#invariants) check(actor)
       if (this.#failure) throw this.#failure.error
     }
   }
 
-  #next(): void {
+  #next(): Event {
     for (;;) {
       const dueMs = this.#queue.peekPriority()
       const event = this.#queue.pop()
@@ -128,7 +128,7 @@ export class Scheduler implements Events {
       this.#record(event)
       event.run = null
       run()
-      return
+      return event
     }
   }
 

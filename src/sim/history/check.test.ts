@@ -13,6 +13,8 @@ class Forger {
   readonly history = new History()
   readonly log: Send[] = []
   readonly partition: string
+  /** Of the leader that answers. */
+  epoch = 1
   #sent = 0
 
   constructor(partition = P) {
@@ -37,7 +39,7 @@ class Forger {
   }
 
   records(from: number, to: number) {
-    return this.log.slice(from, to).map(({ id, digest }, i) => ({ offset: from + i, id, digest }))
+    return this.log.slice(from, to).map(({ id, digest }, i) => ({ offset: from + i, epoch: this.epoch, id, digest }))
   }
 
   poll(
@@ -50,12 +52,14 @@ class Forger {
     this.history.read({ consumer, group, partition: this.partition, from, to, records, continues })
   }
 
-  bounds(start: number | null, end: number | null, wallMs = 2000): void {
+  bounds(start: number | null, end: number | null, wallMs = 2000, source: 'list' | 'fetch' = 'list'): void {
     const invoked = this.history.moment()
     this.history.bounds.push({
+      source,
       partition: this.partition,
       start,
       end,
+      epoch: this.epoch,
       wallMs,
       invoked,
       completed: this.history.moment(),
@@ -79,7 +83,8 @@ class Forger {
   }
 
   lookUp(timestampMs: number, offset: number | null): void {
-    this.history.timeAnswers.push({ partition: this.partition, timestampMs, offset, invoked: this.history.moment() })
+    const [{ partition, epoch }, invoked] = [this, this.history.moment()]
+    this.history.timeAnswers.push({ partition, timestampMs, offset, epoch, invoked })
   }
 
   finish(start = 0): History {
@@ -280,6 +285,38 @@ forged('the end of a partition went back', ['H12'], (f) => {
 forged('the end of a partition does not cover an acknowledged record', ['H12'], (f) => {
   f.produce()
   f.bounds(0, 0)
+  return f.finish()
+})
+
+forged('a leader that is cut off tells the end of its own epoch', [], (f) => {
+  f.epoch = 2
+  f.produce()
+  f.bounds(0, 1)
+  f.epoch = 1
+  f.bounds(0, 0)
+  f.epoch = 2
+  return f.finish()
+})
+
+forged('a new leader tells less than the old one did', ['H12'], (f) => {
+  f.append(f.send())
+  f.bounds(0, 1)
+  f.epoch = 2
+  f.bounds(0, 0)
+  return f.finish()
+})
+
+forged('a new leader does not know all of what is committed yet, and says so in a fetch', [], (f) => {
+  f.append(f.send())
+  f.bounds(0, 1)
+  f.epoch = 2
+  f.bounds(0, 0, 2000, 'fetch')
+  return f.finish()
+})
+
+forged('the high watermark of a leader went back', ['H12'], (f) => {
+  f.append(f.send())
+  for (const end of [1, 0]) f.bounds(0, end, 2000, 'fetch')
   return f.finish()
 })
 

@@ -27,10 +27,14 @@ export interface Send {
   outcome: 'pending' | 'acked' | 'refused' | 'unknown'
   /** Told by the ack. */
   offset: number | null
+  /** It was sent more than once, so the leader that acknowledged it need not be the one that appended it. */
+  isRetried: boolean
 }
 
 export interface ReadRecord {
   readonly offset: number
+  /** Of the leader that appended it. */
+  readonly epoch: number
   readonly id: string
   readonly digest: number
 }
@@ -78,11 +82,17 @@ export interface OffsetAnswer {
   readonly completed: Moment
 }
 
-/** The first and the end offset of a partition, as its leader told them in ListOffsets or Fetch. */
+/**
+ * The first and the end offset of a partition, as its leader told them. A Fetch tells the high watermark that the leader
+ * knows, which may be behind until it has heard of its followers; ListOffsets waits for that (KIP-207).
+ */
 export interface Bounds {
+  readonly source: 'list' | 'fetch'
   readonly partition: PartitionName
   readonly start: number | null
   readonly end: number | null
+  /** In which the leader that answered led; null: it was not asked. One of an old epoch may not have heard of the next. */
+  readonly epoch: number | null
   readonly wallMs: number
   readonly invoked: Moment
   readonly completed: Moment
@@ -93,6 +103,8 @@ export interface TimeAnswer {
   readonly partition: PartitionName
   readonly timestampMs: number
   readonly offset: number | null
+  /** As in `Bounds`. */
+  readonly epoch: number | null
   readonly invoked: Moment
 }
 
@@ -155,15 +167,22 @@ export class History {
 
   /** `acks` is `all` when it is left out. */
   send(send: Pick<Send, 'id' | 'producer' | 'partition' | 'digest' | 'timestampMs'> & Partial<Send>): Send {
-    const begun = { invoked: this.moment(), completed: null, outcome: 'pending', offset: null } as const
+    const begun = {
+      invoked: this.moment(),
+      completed: null,
+      outcome: 'pending',
+      offset: null,
+      isRetried: false,
+    } as const
     const recorded: Send = { acks: 'all', ...send, ...begun }
     this.sends.push(recorded)
     return recorded
   }
 
-  acked(send: Send, offset: number): void {
+  acked(send: Send, offset: number, { isRetried = false } = {}): void {
     this.#complete(send, 'acked')
     send.offset = offset
+    send.isRetried = isRetried
   }
 
   notAcked(send: Send, outcome: 'refused' | 'unknown'): void {

@@ -3,6 +3,7 @@ import { groupBy, isPromised, type Violation } from './violation.ts'
 
 interface Placed {
   readonly offset: number
+  readonly epoch: number
   readonly id: string
   readonly timestampMs: number
   /** Before this moment nobody could demand that a look-up finds it. */
@@ -22,21 +23,22 @@ function placedIn(history: History, partition: string): Placed[] {
   const sends = new Map(history.sends.map((send) => [send.id, send]))
   const finals = history.finalReads.filter((read) => read.partition === partition)
   return finals.flatMap(({ records }) =>
-    records.flatMap(({ offset, id }) => {
+    records.flatMap(({ offset, epoch, id }) => {
       const send = sends.get(id)
       if (send === undefined) return []
-      const knownSince = isPromised(send) ? (send.completed as number) : Number.POSITIVE_INFINITY
-      return [{ offset, id, timestampMs: send.timestampMs, knownSince }]
+      const knownSince = isPromised(send) && !send.isRetried ? (send.completed as number) : Number.POSITIVE_INFINITY
+      return [{ offset, epoch, id, timestampMs: send.timestampMs, knownSince }]
     }),
   )
 }
 
 function judge(answer: TimeAnswer, records: readonly Placed[]): Violation[] {
-  const { partition, timestampMs, offset, invoked } = answer
+  const { partition, timestampMs, offset, epoch, invoked } = answer
   const report = (text: string) => [{ rule: 'H18', message: `${partition} from time ${timestampMs}: ${text}` }]
   const matching = records.filter((record) => record.timestampMs >= timestampMs)
   if (offset === null) {
-    const missed = matching.find(({ knownSince }) => knownSince < invoked)
+    // A leader of an old epoch may not have heard of what the next one took.
+    const missed = matching.find((record) => record.knownSince < invoked && epoch !== null && record.epoch <= epoch)
     return missed ? report(`told nothing, though ${missed.id} is at ${missed.offset}`) : []
   }
   const first = matching.find((record) => record.offset < offset)

@@ -103,28 +103,55 @@ export function appendsAreLinear(history: History): Violation[] {
   return violations
 }
 
-/** H12: the end of a partition never goes back, and lies behind everything acknowledged before it was asked for. */
+/**
+ * H12: the end of a partition never goes back, and lies behind everything acknowledged before it was asked for. A leader that
+ * is cut off, or stood still, may tell what was the end in its epoch: it need not know what later leaders took.
+ */
 export function endNeverFalls(history: History): Violation[] {
   const violations: Violation[] = []
   const acked = ackedByPartition(history)
   for (const [partition, bounds] of groupBy(history.bounds, (each) => each.partition)) {
-    const ends = bounds.filter(({ end }) => end !== null)
-    const known = [
-      ...ends.map(({ completed, end }) => ({ moment: completed, end: end as number })),
-      ...(acked.get(partition) ?? []).map(({ completed, offset }) => {
-        return { moment: completed as number, end: (offset as number) + 1 }
+    const told = bounds.flatMap(({ source, end, epoch, invoked, completed }) => {
+      return end === null || epoch === null ? [] : [{ source, end, epoch, invoked, completed }]
+    })
+    const epochs = epochsOf(history, partition)
+    const known: Known[] = [
+      ...told.map(({ completed, end, epoch }) => ({ moment: completed, end, epoch })),
+      ...(acked.get(partition) ?? []).flatMap(({ id, completed, offset, isRetried }) => {
+        if (isRetried) return []
+        // One that nobody has read is lost: every leader should have had it.
+        const epoch = epochs.get(id) ?? Number.NEGATIVE_INFINITY
+        return [{ moment: completed as number, end: (offset as number) + 1, epoch }]
       }),
     ].sort((a, b) => a.moment - b.moment)
     let next = 0
-    let least = 0
-    for (const { invoked, end } of ends.sort((a, b) => a.invoked - b.invoked)) {
+    const least = new Map<number, number>()
+    for (const { source, invoked, end, epoch } of told.sort((a, b) => a.invoked - b.invoked)) {
       for (let fact = known[next]; fact !== undefined && fact.moment < invoked; fact = known[++next]) {
-        least = Math.max(least, fact.end)
+        least.set(fact.epoch, Math.max(least.get(fact.epoch) ?? 0, fact.end))
       }
-      if ((end as number) < least) {
-        violations.push({ rule: 'H12', message: `${partition}: the end was ${least}, later ${end}` })
+      for (const [earlier, before] of least) {
+        if (end >= before || (source === 'list' ? earlier > epoch : earlier !== epoch)) continue
+        const message = `${partition}: the end was ${before} in epoch ${earlier}, later ${end} in epoch ${epoch}`
+        violations.push({ rule: 'H12', message })
       }
     }
   }
   return violations
+}
+
+/** The end was there at this moment, by a leader of this epoch. */
+interface Known {
+  readonly moment: number
+  readonly end: number
+  readonly epoch: number
+}
+
+/** In which epoch each record was appended, as far as anybody has read it. */
+function epochsOf(history: History, partition: string): Map<string, number> {
+  const epochs = new Map<string, number>()
+  for (const read of [...history.reads, ...history.finalReads]) {
+    if (read.partition === partition) for (const { id, epoch } of read.records) epochs.set(id, epoch)
+  }
+  return epochs
 }

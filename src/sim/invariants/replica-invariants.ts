@@ -1,0 +1,145 @@
+import { assert } from '../../base/assert.ts'
+import type { Partition } from '../../replica/partition.ts'
+import type { PartitionLog } from '../../storage/partition-log.ts'
+import type { SimNode } from '../cluster/sim-node.ts'
+import { divergence, type Lineage } from './lineage.ts'
+
+/** What one node was last seen to hold of a partition. It stays when the node dies: so the disk must hold that much. */
+class Replica {
+  readonly partition: Partition
+  readonly log: PartitionLog
+  highWatermark = 0
+  leaderEpoch = -1
+  /** As it was after the last event. */
+  lineage: Lineage
+
+  constructor(partition: Partition, log: PartitionLog) {
+    this.partition = partition
+    this.log = log
+    this.lineage = lineageOf(log)
+  }
+
+  /** As it is now. The epochs are copied only when they have changed. */
+  look(): Lineage {
+    const { epochs, logStartOffset: startOffset, endOffset } = this.log
+    const before = this.lineage
+    if (before.endOffset === endOffset && before.startOffset === startOffset) return before
+    const isSame = before.epochs.length === epochs.entries.length && before.epochs.at(-1)?.epoch === epochs.latest
+    const entries = isSame && before.startOffset === startOffset ? before.epochs : [...epochs.entries]
+    this.lineage = { epochs: entries, startOffset, endOffset }
+    return this.lineage
+  }
+
+  /** By the topic's durability mode. */
+  get counted(): number {
+    return this.partition.settings.log.durabilityMode === 'fsync' ? this.log.durableOffset : this.log.writtenOffset
+  }
+}
+
+/** Everything known of a partition of the cluster, over all its leaders. */
+class Known {
+  readonly name: string
+  readonly leaders = new Map<number, number>()
+  readonly replicas = new Map<number, Replica>()
+  /** Of the leader that committed last; what it committed must be with every later leader. */
+  committed: Lineage = { epochs: [], startOffset: 0, endOffset: 0 }
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/**
+ * What must hold between the replicas of a partition, in truth and not only as far as they know of each other. Looked at
+ * after every event of a node, for the partitions of that node.
+ */
+export class ReplicaInvariants {
+  readonly #known = new Map<string, Known>()
+  /** By the objects of the present incarnations. */
+  readonly #seen = new WeakMap<Partition, Known>()
+
+  check(node: SimNode): void {
+    for (const partition of node.node?.replicas?.hosted ?? []) {
+      const { log } = partition
+      if (log === null || log.failure !== null) continue
+      const known = this.#seen.get(partition) ?? this.#begin(node, partition, log)
+      const replica = known.replicas.get(node.nodeId)
+      if (replica === undefined || replica.partition !== partition) continue
+      this.#checkCut(node, known, replica)
+      this.#checkLeader(node, known, replica)
+      this.#checkHighWatermark(node, known, replica)
+    }
+  }
+
+  /** The first look at a replica after a start: nothing that was durable may be missing (S1). */
+  #begin(node: SimNode, partition: Partition, log: PartitionLog): Known {
+    const key = `${partition.topicId} ${partition.name}`
+    const known = this.#known.get(key) ?? new Known(partition.name)
+    this.#known.set(key, known)
+    const { endOffset } = log
+    const before = known.replicas.get(node.nodeId)
+    // A log that failed has lost its way; what it said last counts, what it did afterwards does not.
+    if (before !== undefined && partition.settings.log.durabilityMode === 'fsync') {
+      const { durableOffset } = before.log
+      assert(endOffset >= durableOffset, `S1: ${node.machine.name} has ${log.dump()}, durable was ${durableOffset}`)
+    }
+    known.replicas.set(node.nodeId, new Replica(partition, log))
+    this.#seen.set(partition, known)
+    return known
+  }
+
+  /** I6: what is cut off was not committed. */
+  #checkCut(node: SimNode, { name, committed }: Known, replica: Replica): void {
+    const before = replica.lineage
+    const { startOffset, endOffset } = replica.look()
+    if (endOffset >= before.endOffset || startOffset >= before.endOffset) return
+    const common = divergence(before, committed)
+    const text = `${node.machine.name} cut ${name} from ${before.endOffset} to ${endOffset}`
+    assert(endOffset >= common, `I6: ${text}, though it held what is committed up to ${common}`)
+  }
+
+  #checkLeader(node: SimNode, known: Known, replica: Replica): void {
+    const { leader } = replica.partition
+    if (leader === null || leader.leaderEpoch === replica.leaderEpoch) return
+    replica.leaderEpoch = leader.leaderEpoch
+    replica.highWatermark = 0
+    const other = known.leaders.get(leader.leaderEpoch) ?? node.nodeId
+    assert(other === node.nodeId, `I5: ${known.name} is led by ${other} and ${node.nodeId} in ${leader.leaderEpoch}`)
+    known.leaders.set(leader.leaderEpoch, node.nodeId)
+    const common = divergence(replica.lineage, known.committed)
+    const { endOffset } = known.committed
+    assert(
+      common >= endOffset,
+      `I1: ${node.machine.name} leads ${known.name} in epoch ${leader.leaderEpoch} with ${replica.log.dump()}; ` +
+        `it holds what was committed up to ${common}, committed was ${endOffset}`,
+    )
+  }
+
+  /** I2: what is committed is on all that are in sync, as durable as the topic wants it. */
+  #checkHighWatermark(node: SimNode, known: Known, replica: Replica): void {
+    const { partition } = replica
+    const { highWatermark } = partition
+    if (partition.leader === null) {
+      const committed = known.committed.endOffset
+      assert(
+        highWatermark <= committed,
+        `I2: ${node.machine.name} takes ${highWatermark} for committed, ${committed} is`,
+      )
+      return
+    }
+    if (highWatermark === replica.highWatermark) return
+    assert(highWatermark > replica.highWatermark, `I2: the high watermark of ${partition.dump()} was higher`)
+    replica.highWatermark = highWatermark
+    if (highWatermark <= known.committed.endOffset) return
+    for (const id of partition.leader.isr) {
+      const holder = known.replicas.get(id)
+      const held = holder?.counted ?? 0
+      assert(held >= highWatermark, `I2: ${partition.dump()} has committed what node ${id} holds only up to ${held}`)
+    }
+    known.committed = { ...replica.lineage, endOffset: highWatermark }
+  }
+}
+
+function lineageOf({ epochs, logStartOffset, endOffset }: PartitionLog): Lineage {
+  return { epochs: [...epochs.entries], startOffset: logStartOffset, endOffset }
+}
