@@ -107,7 +107,7 @@ test('registrations that cannot be are refused', () => {
     isMigratingZkBroker: false,
     logDirs: [cluster.id(4)],
     previousBrokerEpoch: -1,
-    lastBrokerEpoch: -1,
+    ownIncarnations: [],
   }
   const code = (change: Partial<typeof good>) => cluster.ask(BrokerRegistration, { ...good, ...change }).errorCode
   assert.equal(code({ clusterId: 'other' }), ErrorCode.INCONSISTENT_CLUSTER_ID)

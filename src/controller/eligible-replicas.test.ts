@@ -99,8 +99,7 @@ test('a power cut of all loses nothing of an fsync topic, whoever returns first 
 test('a folder that is older than the broker was may lack anything: not in sync, not eligible (I9, scenario 37)', () => {
   const cluster = orders()
   lose(cluster, 3, 2, 1)
-  const epoch = cluster.image.broker(1)?.brokerEpoch ?? 0
-  restart(cluster, { id: 1, lastBrokerEpoch: epoch - 1 })
+  restart(cluster, { id: 1, ownIncarnations: [cluster.id(77)] })
   assert.equal(state(cluster), 'leader=-1 isr= elr=2 last=1')
   restart(cluster, { id: 2 })
   assert.equal(state(cluster), 'leader=2 isr=2 elr=')
@@ -202,7 +201,7 @@ test('without the feature the last one in sync stays in the ISR and nobody is el
   assert.equal(state(cluster), 'leader=-1 isr=1 elr=')
   restart(cluster, { id: 2 })
   assert.equal(state(cluster), 'leader=-1 isr=1 elr=')
-  restart(cluster, { id: 1, lastBrokerEpoch: -1 })
+  restart(cluster, { id: 1, ownIncarnations: [] })
   assert.equal(state(cluster), 'leader=1 isr=1 elr=')
 })
 

@@ -62,14 +62,16 @@ function registration(
 /** What becomes of the replicas of the incarnation before. */
 function replaced(context: DecisionContext, request: BrokerRegistrationRequest, existing: BrokerImage | undefined) {
   const { image } = context
-  const { brokerId, previousBrokerEpoch, lastBrokerEpoch, logDirs } = request
-  const wasLast = (epoch: number) => existing !== undefined && epoch === existing.brokerEpoch
+  const { brokerId, previousBrokerEpoch, ownIncarnations, logDirs } = request
+  const stoppedCleanly = existing !== undefined && previousBrokerEpoch === existing.brokerEpoch
+  // Its folder says that it was the last to run on it: not an older one that was restored.
+  const ranOnThisFolder = existing !== undefined && ownIncarnations.includes(existing.incarnationId)
   return withBrokerReplaced(context, brokerId, (partition, rules) => {
     const directory = partition.directories[partition.replicas.indexOf(brokerId)]
     if (directory !== undefined && !isUndecided(directory) && !logDirs.includes(directory)) return true
     // Without the feature nobody stays eligible, and the last one in sync is kept, however it stopped.
-    if (!isElrOn(image) || wasLast(previousBrokerEpoch)) return false
-    return !(wasLast(lastBrokerEpoch) && losesNothingInCrash(image, rules, partition))
+    if (!isElrOn(image) || stoppedCleanly) return false
+    return !(ranOnThisFolder && losesNothingInCrash(image, rules, partition))
   })
 }
 

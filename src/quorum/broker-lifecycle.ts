@@ -22,8 +22,8 @@ export interface BrokerLifecycleOptions {
   readonly rack: string | null
   /** Epoch of the clean stop before this start, or null: the tail of the logs may be missing records. */
   readonly previousBrokerEpoch: number | null
-  /** Epoch of the incarnation that ran last on this folder, however it ended; null: not known. */
-  readonly lastBrokerEpoch: number | null
+  /** Incarnations that may have run last on this folder, however they ended. Empty: not known. */
+  readonly ownIncarnations: readonly string[]
   /** In fsync topics this broker acknowledges only what is on its disk. */
   readonly countsDurable: boolean
   readonly heartbeatIntervalMs: number
@@ -106,7 +106,7 @@ export class BrokerLifecycle {
   /** Null when no controller answered. */
   async #tryRegister(): Promise<ResponseOf<typeof BrokerRegistration> | null> {
     const { brokerId, clusterId, directoryId, listeners, rack, previousBrokerEpoch, controller } = this.#options
-    const { lastBrokerEpoch, countsDurable } = this.#options
+    const { ownIncarnations, countsDurable } = this.#options
     const features = registeredFeatures(countsDurable).map(({ name, min, max }) => {
       return { name, minSupportedVersion: min, maxSupportedVersion: max }
     })
@@ -121,7 +121,7 @@ export class BrokerLifecycle {
         isMigratingZkBroker: false,
         logDirs: [directoryId],
         previousBrokerEpoch: previousBrokerEpoch ?? -1,
-        lastBrokerEpoch: lastBrokerEpoch ?? -1,
+        ownIncarnations,
       })
     } catch (error) {
       this.#env.log.warn('No controller took the registration', { reason: (error as Error).message })

@@ -26,7 +26,7 @@ import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
 import { joinsByItself } from './join/membership.ts'
 import { ImagePublisher } from './image-publisher.ts'
-import { readLastBrokerEpoch, writeLastBrokerEpoch } from './last-broker-epoch.ts'
+import { noteIncarnation, noteRegistered, readOwnIncarnations } from './own-incarnations.ts'
 import { limitsUnder } from './live-limits.ts'
 import type { Family } from './metrics/family.ts'
 import { nodeMetrics } from './metrics/node-metrics.ts'
@@ -200,14 +200,16 @@ export class Node implements HttpSource {
 
   async #startBroker(logs: LogManager, quorum: Quorum, link: ControllerLink): Promise<void> {
     this.#begin('registering with the controller')
-    const { dataFolder } = this.config
-    const lifecycle = this.#newLifecycle(logs, quorum, link, await readLastBrokerEpoch(this.#env.disk, dataFolder))
+    const { dataFolder: folder } = this.config
+    const { disk } = this.#env
+    const before = await readOwnIncarnations(disk, folder)
+    const lifecycle = this.#newLifecycle(logs, quorum, link, before)
     this.#parts.lifecycle = lifecycle
+    await noteIncarnation(disk, folder, before, lifecycle.incarnationId)
     const brokerEpoch = await lifecycle.register()
-    // Before anything is acknowledged in this life: the next one is recognised by it.
-    await writeLastBrokerEpoch(this.#env.disk, dataFolder, brokerEpoch)
-    // What lies in the folder is judged by an image that is no older than this life of the broker.
     this.#begin('reading the metadata')
+    await noteRegistered(disk, folder, lifecycle.incarnationId)
+    // What lies in the folder is judged by an image that is no older than this life of the broker.
     await Promise.race([quorum.caughtUp(), this.#stopRequested.promise])
     await this.#publisher.offered(brokerEpoch)
     this.#begin('opening the logs')
@@ -256,9 +258,16 @@ export class Node implements HttpSource {
     await this.#doors.controllers.stopListening()
     this.#doors.controllers.endAll()
     this.#peers.close()
-    const isClean = await logs?.close({ brokerEpoch: lifecycle?.brokerEpoch ?? -1 })
+    const isClean = await logs?.close({ brokerEpoch: this.#lastBrokerEpoch() })
     this.#unready = 'stopped'
     return isClean ?? true
+  }
+
+  /** Of the life that used the logs last: this one, or, when it did not get that far, the one that ended cleanly before it. */
+  #lastBrokerEpoch(): number {
+    const { lifecycle, logs } = this.#parts
+    const own = lifecycle?.brokerEpoch ?? -1
+    return own >= 0 ? own : (logs?.previousBrokerEpoch ?? -1)
   }
 
   /** What a start waits for may never come now; where it stands it ends, and nothing is opened after that. */
@@ -381,7 +390,7 @@ export class Node implements HttpSource {
     logs: LogManager,
     quorum: Quorum,
     link: ControllerLink,
-    lastBrokerEpoch: number | null,
+    ownIncarnations: readonly string[],
   ): BrokerLifecycle {
     return new BrokerLifecycle(this.#env, {
       brokerId: this.config.nodeId,
@@ -390,7 +399,7 @@ export class Node implements HttpSource {
       listeners: registeredListeners(this.config, this.listeners, this.#options.hostName),
       rack: this.config.zone,
       previousBrokerEpoch: logs.previousBrokerEpoch,
-      lastBrokerEpoch,
+      ownIncarnations,
       countsDurable: this.#broker.staticValues.get('log.durability.mode') !== 'relaxed',
       heartbeatIntervalMs: brokerNumber(quorum.image, this.#broker, 'broker.heartbeat.interval.ms'),
       controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },

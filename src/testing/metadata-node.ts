@@ -81,7 +81,7 @@ export class MetadataNode {
       isMigratingZkBroker: false,
       logDirs: [directoryId],
       previousBrokerEpoch: -1,
-      lastBrokerEpoch: -1,
+      ownIncarnations: [],
     })
     this.brokerEpoch = brokerEpoch
     await this.beat()

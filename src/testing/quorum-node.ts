@@ -98,7 +98,7 @@ export class QuorumNode {
       isMigratingZkBroker: false,
       logDirs: [env.randomBytes(16).toString('base64url')],
       previousBrokerEpoch: -1,
-      lastBrokerEpoch: -1,
+      ownIncarnations: [],
     })
     return brokerEpoch
   }

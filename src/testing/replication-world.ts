@@ -41,7 +41,6 @@ interface Node {
   directory: string | undefined
   /** Of its last clean stop, and of its last run. */
   cleanEpoch: number
-  lastEpoch: number
 }
 
 export interface WorldOptions {
@@ -98,7 +97,6 @@ export class ReplicationWorld {
         leadership: null,
         directory: undefined,
         cleanEpoch: -1,
-        lastEpoch: brokerEpoch,
       }
     })
     this.#published()
@@ -288,18 +286,18 @@ export class ReplicationWorld {
   /** On its folder; on a copy of the folder as it once was; or on an empty one. */
   restart(node: Node, folder: 'same' | 'old' | 'empty', cut: number): void {
     if (node.alive) return
-    const broker: TestBroker = { id: node.id, previousBrokerEpoch: node.cleanEpoch, lastBrokerEpoch: node.lastEpoch }
+    const broker: TestBroker = { id: node.id, previousBrokerEpoch: node.cleanEpoch }
     if (folder !== 'same') {
       this.notice(node)
       node.log.length = folder === 'empty' ? 0 : cut % (node.log.length + 1)
       if (folder === 'empty') node.directory = this.cluster.id(90)
-      Object.assign(broker, { previousBrokerEpoch: -1, lastBrokerEpoch: folder === 'old' ? node.lastEpoch - 1 : -1 })
+      Object.assign(broker, { previousBrokerEpoch: -1, ownIncarnations: folder === 'old' ? [this.cluster.id(91)] : [] })
     }
     node.durable = node.log.length
     node.highWatermark = Math.min(node.highWatermark, node.log.length)
     const { brokerEpoch } = this.cluster.register({ ...broker, ...(node.directory && { directory: node.directory }) })
     assert.ok(brokerEpoch > node.brokerEpoch)
-    Object.assign(node, { alive: true, brokerEpoch, lastEpoch: brokerEpoch, cleanEpoch: -1 })
+    Object.assign(node, { alive: true, brokerEpoch, cleanEpoch: -1 })
     this.#published()
   }
 

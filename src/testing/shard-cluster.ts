@@ -23,8 +23,8 @@ export interface TestBroker {
   readonly directories?: readonly string[]
   /** Of a clean stop before. */
   readonly previousBrokerEpoch?: number
-  /** Of the incarnation before on the same folder; that which is registered, unless told otherwise. */
-  readonly lastBrokerEpoch?: number
+  /** Those that ran on the same folder; the one that is registered, unless told otherwise. */
+  readonly ownIncarnations?: readonly string[]
   /** An Apache Kafka broker, which counts its page cache. */
   readonly isKafka?: boolean
 }
@@ -120,7 +120,8 @@ export class ShardCluster {
 
   register(broker: TestBroker, incarnationId = this.id(2)): ResponseOf<typeof BrokerRegistration> {
     const { id, zone, host, directory, previousBrokerEpoch = -1, isKafka = false } = broker
-    const lastBrokerEpoch = isKafka ? -1 : (broker.lastBrokerEpoch ?? this.image.broker(id)?.brokerEpoch ?? -1)
+    const registered = this.image.broker(id)?.incarnationId
+    const ownIncarnations = isKafka ? [] : (broker.ownIncarnations ?? (registered === undefined ? [] : [registered]))
     return this.ask(BrokerRegistration, {
       brokerId: id,
       clusterId: TEST_CLUSTER_ID,
@@ -133,7 +134,7 @@ export class ShardCluster {
       isMigratingZkBroker: false,
       logDirs: broker.directories ?? [directory ?? Buffer.alloc(16, id + 50).toString('base64url')],
       previousBrokerEpoch,
-      lastBrokerEpoch,
+      ownIncarnations,
     })
   }
 

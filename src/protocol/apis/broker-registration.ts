@@ -46,8 +46,8 @@ export const BrokerRegistration = api({
     isMigratingZkBroker: bool.since(1),
     logDirs: array(uuid).since(2).ignorable,
     previousBrokerEpoch: int64.since(3, { absent: -1 }).ignorable,
-    // Ours: the epoch of the incarnation that last ran on these folders, however it ended. Written to disk by each.
-    lastBrokerEpoch: int64.default(-1).tag(10001),
+    // Ours: the incarnations that may have run last on these folders, however they ended. Each is on disk before it is sent.
+    ownIncarnations: array(uuid).tag(10001),
   }),
   response: struct({
     throttleTimeMs: int32.default(0),
