@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { nodeEnv } from '../../src/env-node/node-env.ts'
@@ -8,6 +8,7 @@ import { temporaryDirectory } from '../support/files.ts'
 import { kafkaLibs, kafkaProperties, kafkaTools, runTool, serverJvmFlags } from '../support/kafka-oracle.ts'
 import { freePort } from '../support/ports.ts'
 import { Background, runOrFail, until as within } from '../support/process.ts'
+import { testServer } from '../support/test-server.ts'
 import { skipWithout } from '../support/toolchain.ts'
 
 const env = nodeEnv({ log: { level: 'error' } })
@@ -21,44 +22,77 @@ function until<T>(what: string, probe: () => T | null, timeoutMs = 60_000): Prom
 /** Features that a new Kafka has on and this version does not serve. */
 const OFF = ['group.version', 'transaction.version', 'share.version', 'streams.version']
 
-/** A Kafka that is the first voter of a quorum whose voters can change. */
+/** A Kafka, broker and controller in one, that begins a quorum or joins one. */
 class KafkaVoter {
   readonly folder: string
+  readonly nodeId: number
   readonly address: string
   readonly controller: { readonly host: string; readonly port: number }
   #process: Background | null = null
 
-  private constructor(folder: string, port: number, controllerPort: number) {
-    this.folder = folder
+  private constructor(nodeId: number, port: number, controllerPort: number) {
+    this.folder = temporaryDirectory('kafka')
+    this.nodeId = nodeId
     this.address = `127.0.0.1:${port}`
     this.controller = { host: '127.0.0.1', port: controllerPort }
   }
 
-  /** `fixed`: by `controller.quorum.voters`, at kraft.version 0. */
-  static async start(context: TestContext, { fixed = false } = {}): Promise<KafkaVoter> {
-    const voter = new KafkaVoter(temporaryDirectory('kafka'), await freePort(), await freePort())
+  static async #prepared(context: TestContext, nodeId: number): Promise<KafkaVoter> {
+    const voter = new KafkaVoter(nodeId, await freePort(), await freePort())
     mkdirSync(join(voter.folder, 'data'))
-    const controllerAddress = `127.0.0.1:${voter.controller.port}`
-    const properties = kafkaProperties({
-      dataDirectory: join(voter.folder, 'data'),
-      nodeId: 1,
-      zone: null,
-      address: voter.address,
-      controllerAddress,
-      voters: [{ nodeId: 1, address: controllerAddress }],
-      config: fixed ? {} : { 'controller.quorum.bootstrap.servers': controllerAddress },
-    })
-    writeFileSync(voter.#config, fixed ? properties : properties.replace(/^controller\.quorum\.voters=.*\n/m, ''))
-    const features = OFF.flatMap((name) => ['--feature', `${name}=0`])
-    const format = ['format', '-t', CLUSTER, '-c', voter.#config, ...(fixed ? [] : ['--standalone']), ...features]
-    await runOrFail('java', ['-cp', `${kafkaLibs()}/*`, kafkaTools.storage, ...format])
-    voter.launch()
     context.after(() => voter.kill())
     return voter
   }
 
+  /** The first voter of a quorum. `fixed`: by `controller.quorum.voters`, at kraft.version 0. */
+  static async start(context: TestContext, { fixed = false } = {}): Promise<KafkaVoter> {
+    const voter = await KafkaVoter.#prepared(context, 1)
+    voter.#configure(fixed ? {} : { 'controller.quorum.bootstrap.servers': voter.#controllerAddress }, fixed)
+    await voter.#format(CLUSTER, fixed ? [] : ['--standalone'])
+    voter.launch()
+    return voter
+  }
+
+  /** One that makes itself a voter of the quorum at `bootstrap`. */
+  static async join(context: TestContext, clusterId: string, bootstrap: string): Promise<KafkaVoter> {
+    const voter = await KafkaVoter.#prepared(context, 2)
+    const config = {
+      'controller.quorum.bootstrap.servers': bootstrap,
+      'controller.quorum.auto.join.enable': 'true',
+    }
+    voter.#configure(config, false)
+    await voter.#format(clusterId, ['--no-initial-controllers'])
+    voter.launch()
+    return voter
+  }
+
+  get #controllerAddress(): string {
+    return `127.0.0.1:${this.controller.port}`
+  }
+
   get #config(): string {
     return join(this.folder, 'server.properties')
+  }
+
+  #configure(config: Readonly<Record<string, string>>, fixed: boolean): void {
+    const { nodeId, address } = this
+    const controllerAddress = this.#controllerAddress
+    const properties = kafkaProperties({
+      dataDirectory: join(this.folder, 'data'),
+      nodeId,
+      zone: null,
+      address,
+      controllerAddress,
+      voters: [{ nodeId, address: controllerAddress }],
+      config,
+    })
+    writeFileSync(this.#config, fixed ? properties : properties.replace(/^controller\.quorum\.voters=.*\n/m, ''))
+  }
+
+  async #format(clusterId: string, how: readonly string[]): Promise<void> {
+    const features = OFF.flatMap((name) => ['--feature', `${name}=0`])
+    const args = ['format', '-t', clusterId, '-c', this.#config, ...how, ...features]
+    await runOrFail('java', ['-cp', `${kafkaLibs()}/*`, kafkaTools.storage, ...args])
   }
 
   launch(): void {
@@ -69,32 +103,24 @@ class KafkaVoter {
   async kill(): Promise<void> {
     await this.#process?.kill()
   }
+}
 
-  output(): string {
-    return this.#process?.output() ?? ''
-  }
+async function tool(name: Parameters<typeof runTool>[0], ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runTool(name, args, { timeoutMs: 60_000 })
+  assert.equal(code, 0, `${name} ${args.join(' ')}: ${stdout}${stderr}`)
+  return stdout
+}
 
-  async tool(name: Parameters<typeof runTool>[0], ...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runTool(name, args, { timeoutMs: 60_000 })
-    assert.equal(code, 0, `${name} ${args.join(' ')}: ${stdout}${stderr}`)
-    return stdout
-  }
-
-  /** `kafka-metadata-quorum describe --replication`, a line for each replica. */
-  async replication(): Promise<string[][]> {
-    const stdout = await this.tool(
-      'metadata-quorum',
-      '--bootstrap-controller',
-      `127.0.0.1:${this.controller.port}`,
-      'describe',
-      '--replication',
-    )
-    return stdout
-      .trim()
-      .split('\n')
-      .slice(1)
-      .map((line) => line.trim().split(/\s+/))
-  }
+/** `kafka-metadata-quorum describe --replication`: role by node id, and the directory. */
+async function replication(controller: string): Promise<Map<number, { role: string; directoryId: string }>> {
+  const stdout = await tool('metadata-quorum', '--bootstrap-controller', controller, 'describe', '--replication')
+  const lines = stdout.trim().split('\n').slice(1)
+  return new Map(
+    lines.map((line) => {
+      const cells = line.trim().split(/\s+/)
+      return [Number(cells[0]), { role: cells.at(-1) ?? '', directoryId: cells[1] ?? '' }]
+    }),
+  )
 }
 
 async function ours(
@@ -122,18 +148,20 @@ test('Millrace follows the metadata log of a Kafka, votes beside it, and takes o
   const observer = await ours(context, { nodeId: 2, isController: false, join })
   await observer.quorum.caughtUp()
   await until('the Kafka broker is in our image', () => observer.quorum.image.broker(1) ?? null)
-  await kafka.tool('topics', '--bootstrap-server', kafka.address, '--create', '--topic', 'orders', '--partitions', '3')
+  await tool('topics', '--bootstrap-server', kafka.address, '--create', '--topic', 'orders', '--partitions', '3')
   await until('the topic is in our image', () => observer.quorum.image.topic('orders') ?? null)
-  const lines = await kafka.replication()
-  const [, directory] = lines.find(([nodeId]) => nodeId === '2') ?? []
-  assert.equal(directory, observer.logs.metaProperties.directoryId)
-  assert.equal(lines.find(([nodeId]) => nodeId === '2')?.at(-1), 'Observer')
+  const controller = `127.0.0.1:${kafka.controller.port}`
+  const { directoryId } = observer.logs.metaProperties
+  assert.deepEqual((await replication(controller)).get(2), { role: 'Observer', directoryId })
 
   const three = await ours(context, { nodeId: 3, join, autoJoin: true })
   const four = await ours(context, { nodeId: 4, join, autoJoin: true })
   await until('ours vote', () => (three.quorum.facts.voters.size === 3 ? true : null))
-  const roles = new Map((await kafka.replication()).map((line) => [line[0], line.at(-1)]))
-  assert.deepEqual([roles.get('1'), roles.get('3'), roles.get('4')], ['Leader', 'Follower', 'Follower'])
+  const roles = await replication(controller)
+  assert.deepEqual(
+    [1, 3, 4].map((nodeId) => roles.get(nodeId)?.role),
+    ['Leader', 'Follower', 'Follower'],
+  )
 
   await kafka.kill()
   const killedMs = performance.now()
@@ -166,6 +194,43 @@ test('Millrace follows a Kafka whose voters are fixed by its configuration', {
   await observer.quorum.caughtUp()
   await until('the Kafka broker is in our image', () => observer.quorum.image.broker(1) ?? null)
   assert.equal(observer.quorum.kraftVersion, 0)
-  const roles = new Map((await kafka.replication()).map((line) => [line[0], line.at(-1)]))
-  assert.deepEqual([roles.get('1'), roles.get('2')], ['Leader', 'Observer'])
+  const roles = await replication(`127.0.0.1:${kafka.controller.port}`)
+  assert.deepEqual(
+    [1, 2].map((nodeId) => roles.get(nodeId)?.role),
+    ['Leader', 'Observer'],
+  )
+})
+
+test('a Kafka joins the quorum of a Millrace by itself, as voter and broker, and its tools see and change it', {
+  skip,
+  timeout: 240_000,
+}, async (context) => {
+  const millrace = await testServer(context, { kind: 'millrace' })
+  const meta = readFileSync(join(millrace.dataDirectory, 'meta.properties'), 'utf8')
+  const clusterId = /^cluster\.id=(.*)$/m.exec(meta)?.[1] as string
+  const { controllerAddress } = millrace.place
+  const hasRoles = async (...roles: string[]) => {
+    const found = await replication(controllerAddress)
+    return roles.every((role, index) => found.get(index + 1)?.role === role) ? found : null
+  }
+  await KafkaVoter.join(context, clusterId, controllerAddress)
+  const voters = await within('the Kafka votes', () => hasRoles('Leader', 'Follower'), { timeoutMs: 60_000 })
+  const client = ['--bootstrap-server', millrace.address]
+  const topic = ['--topic', 'both', '--partitions', '2', '--replication-factor', '2']
+  const created = async () => {
+    const { code } = await runTool('topics', [...client, '--create', ...topic], { timeoutMs: 30_000 })
+    return code === 0 ? true : null
+  }
+  await within('the Kafka is a broker', created, { timeoutMs: 60_000 })
+  const isrs = async () => {
+    const described = await tool('topics', ...client, '--describe', '--topic', 'both')
+    return /Leader: 1\b.*Isr: 1,2/.test(described) && /Leader: 2\b.*Isr: 2,1/.test(described) ? true : null
+  }
+  await within('each leads a partition and follows the other', isrs, { timeoutMs: 30_000 })
+
+  const directory = voters.get(2)?.directoryId as string
+  const former = ['--controller-id', '2', '--controller-directory-id', directory]
+  await tool('metadata-quorum', '--bootstrap-controller', controllerAddress, 'remove-controller', ...former)
+  // It is told to join by itself, so it is back before long.
+  await within('the Kafka votes again', () => hasRoles('Leader', 'Follower'), { timeoutMs: 30_000 })
 })
