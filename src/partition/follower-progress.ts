@@ -16,6 +16,8 @@ export class FollowerProgress {
   durableOffset: number | null = -1
   /** The last moment at which it had all that the leader had. */
   caughtUpMs: number
+  /** Since when it has been out of the ISR, as far as this leader knows; null: it is in. */
+  outSinceMs: number | null = null
   #fetchedMs = 0
   /** Nothing was asked before the first fetch, so that one cannot have been level with it. */
   #leaderEndAtFetch = Number.POSITIVE_INFINITY

@@ -210,8 +210,10 @@ export class PartitionLeader {
   #trackReplicas(): void {
     const others = this.#registration.replicas.filter((id) => id !== this.nodeId)
     this.#followers = others.map((id) => {
-      const level = this.#isr.includes(id) ? this.#nowMs : Number.NEGATIVE_INFINITY
-      return this.#follower(id) ?? new FollowerProgress(id, level)
+      const isIn = this.#isr.includes(id)
+      const follower = this.#follower(id) ?? new FollowerProgress(id, isIn ? this.#nowMs : Number.NEGATIVE_INFINITY)
+      follower.outSinceMs = isIn ? null : (follower.outSinceMs ?? this.#nowMs)
+      return follower
     })
   }
 

@@ -13,6 +13,8 @@ export interface AutoJoinOptions {
   readonly clusterId: string
   readonly self: ReplicaKey
   readonly endpoints: readonly Endpoint[]
+  /** The number is this node's: whoever votes under it is on a disk that was lost. */
+  readonly mayReplace: boolean
   readonly quorum: Pick<Raft, 'voters' | 'kraftVersion'>
   leaderAddress(): Address | null
 }
@@ -65,12 +67,25 @@ export class AutoJoin {
     const address = leaderAddress()
     if (address === null || kraftVersion === 0) return
     const former = voters.byId(self.id)
+    if (former !== null && !this.#options.mayReplace) return this.#giveWay(former.voterDirectoryId)
     const response = await (former === null ? this.#add(address) : this.#remove(address, former.voterDirectoryId))
     if (response.errorCode === ErrorCode.NONE) return
     this.#env.log.info('This controller is not a voter yet', {
       reason: errorName(response.errorCode),
       message: response.errorMessage,
     })
+  }
+
+  /** It may be alive. */
+  #giveWay(voterDirectoryId: string): void {
+    this.stop()
+    this.#env.log.error(
+      'A voter on another disk has the number of this node: remove it, or give this node another number',
+      {
+        voterId: this.#options.self.id,
+        voterDirectoryId,
+      },
+    )
   }
 
   #add(address: Address) {

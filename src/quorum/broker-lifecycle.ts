@@ -26,6 +26,8 @@ export interface BrokerLifecycleOptions {
   readonly ownIncarnations: readonly string[]
   /** In fsync topics this broker acknowledges only what is on its disk. */
   readonly countsDurable: boolean
+  /** Nobody insists on the number of this broker: when somebody else has it, the registration is refused at once. */
+  readonly givesWay?: boolean
   readonly heartbeatIntervalMs: number
   readonly controller: ControllerChannel
   /** Offset of the last metadata record that this broker has applied. */
@@ -95,7 +97,8 @@ export class BrokerLifecycle {
         this.#schedule(this.#options.heartbeatIntervalMs)
         return response.brokerEpoch
       }
-      if (response !== null && response.errorCode !== ErrorCode.DUPLICATE_BROKER_REGISTRATION) {
+      const mayWait = response?.errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION && this.#options.givesWay !== true
+      if (response !== null && !mayWait) {
         throw new RegistrationRefusedError('registration', response.errorCode)
       }
       await sleep(this.#env.timers, RETRY_MS)

@@ -35,6 +35,11 @@ export interface OpenQuorumOptions {
   readonly join: readonly Address[]
   /** A controller that follows and is level asks to become a voter, until it is one (KIP-853, KIP-1186). */
   readonly autoJoin: boolean
+  /**
+   * It asks only then: when its number is known to be nobody else's. Given, it also takes the place of a voter that had the
+   * number on another disk.
+   */
+  readonly joinAfter?: Promise<unknown>
   /** `controller.quorum.voters`: who votes as long as the log does not say, in clusters of kraft.version 0. */
   readonly staticVoters?: readonly (Address & { readonly id: number })[]
   readonly onImage: ImageListener
@@ -66,6 +71,7 @@ export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<
     dataFolder,
     broker,
     autoJoin,
+    joinAfter = null,
     onImage,
     onFailure,
     onLeader = () => {},
@@ -86,7 +92,7 @@ export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<
   const state = await load(() => readQuorumState(env.disk, folder), folder)
   const raft = { ...raftOptions(env, options, loaded, self), state }
   const listeners = { onImage, onFailure, onLeader, onActive }
-  const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, autoJoin, ...listeners })
+  const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, autoJoin, joinAfter, ...listeners })
   await quorum.start()
   return quorum
 }

@@ -39,6 +39,8 @@ export interface QuorumOptions {
   readonly onFailure: (error: Error) => void
   /** A controller that follows asks to become a voter. */
   readonly autoJoin: boolean
+  /** When it may, and in the place of another disk; null: at once, in nobody's place. */
+  readonly joinAfter: Promise<unknown> | null
   /** Another node leads, or none that is known. */
   readonly onLeader: (leaderId: number | null) => void
   /** This node has become the active controller and takes requests. */
@@ -106,18 +108,19 @@ export class Quorum {
     this.#snapshots = new SnapshotTaker(env, log, () => this.#driver.snapshotCreated())
     this.#autoJoin = this.#newAutoJoin()
     this.#caughtUp.promise.then(
-      () => this.#autoJoin?.start(),
+      () => this.#options.joinAfter?.then(() => this.#autoJoin?.start()) ?? this.#autoJoin?.start(),
       () => {},
     )
   }
 
   #newAutoJoin(): AutoJoin | null {
-    const { autoJoin, peers, raft } = this.#options
+    const { autoJoin, joinAfter, peers, raft } = this.#options
     if (!autoJoin || !raft.canVote) return null
     const { clusterId, self, endpoints } = raft
     const { raft: quorum } = this.#driver
     const leaderAddress = () => this.leaderAddress()
-    return new AutoJoin(this.#env, { peers, clusterId, self, endpoints, quorum, leaderAddress })
+    const mayReplace = joinAfter !== null
+    return new AutoJoin(this.#env, { peers, clusterId, self, endpoints, mayReplace, quorum, leaderAddress })
   }
 
   /**

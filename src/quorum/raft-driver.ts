@@ -5,15 +5,16 @@ import type { Env } from '../env/env.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { Raft } from '../raft/raft.ts'
-import type {
-  Effect,
-  InboundRequest,
-  InboundResponse,
-  Input,
-  OutboundResponse,
-  QuorumState,
-  RaftOptions,
-  Ticket,
+import {
+  type Effect,
+  type InboundRequest,
+  type InboundResponse,
+  type Input,
+  NOBODY,
+  type OutboundResponse,
+  type QuorumState,
+  type RaftOptions,
+  type Ticket,
 } from '../raft/types.ts'
 import type { Peers } from '../rpc/peers.ts'
 import { LogNotWritableError } from '../storage/errors.ts'
@@ -82,6 +83,9 @@ export class RaftDriver {
     { readonly resolve: (response: OutboundResponse) => void; readonly reject: (error: Error) => void }
   >()
   #waiters: (() => void)[] = []
+  /** The vote file, as it is or is about to be, and the writing of it. */
+  #state: QuorumState | null
+  #writing: Promise<void> = Promise.resolve()
   #committedOffset: number
   #leading: Leading | null = null
   #leaderHighWatermark: number | null = null
@@ -90,6 +94,7 @@ export class RaftDriver {
     const { log, raft, peers } = options
     this.#env = env
     this.#options = options
+    this.#state = raft.state
     this.#committedOffset = raft.highWatermark
     this.#raft = new Raft({
       ...raft,
@@ -285,8 +290,19 @@ export class RaftDriver {
     }
   }
 
-  #persist(state: QuorumState): Promise<void> {
-    return this.#whenThereIsRoom(() => writeQuorumState(this.#env.disk, this.#options.folder, state))
+  /**
+   * Epoch and vote are promises, and durable before anything tells of them. Who leads is no promise: whoever was elected has
+   * a majority, which no other can get in that epoch; so nothing waits for that to be written.
+   */
+  #persist(state: QuorumState): Performing {
+    const isPromise = isAnotherPromise(this.#state, state)
+    this.#state = state
+    const { disk } = this.#env
+    const write = () => writeQuorumState(disk, this.#options.folder, state)
+    this.#writing = this.#writing.then(() => this.#whenThereIsRoom(write))
+    if (isPromise) return this.#writing
+    this.#writing.catch((error: Error) => this.#fail(error))
+    return null
   }
 
   /** A promise must be kept, so a full disk makes this node wait, and the others go on without it. */
@@ -438,7 +454,15 @@ export class RaftDriver {
     timer.cancel()
     this.#options.log.partitionLog.listener = null
     this.#end()
+    // What nobody waited for so far: files are closed next.
+    await this.#writing.catch(() => {})
   }
+}
+
+function isAnotherPromise(before: QuorumState | null, state: QuorumState): boolean {
+  const { leaderEpoch, votedId, votedDirectoryId } = before ?? { leaderEpoch: 0, votedId: NOBODY, votedDirectoryId: '' }
+  if (state.leaderEpoch !== leaderEpoch || state.votedId !== votedId) return true
+  return state.votedId !== NOBODY && state.votedDirectoryId !== votedDirectoryId
 }
 
 /** A state of the vote file that the next one replaces before anything is told of it: one write does for both. */

@@ -15,8 +15,12 @@ function world(name: string, body: (world: QuorumWorld, sim: Sim) => Promise<voi
   }
 }
 
-world('a cluster of one grows to three and five, and shrinks again', async (all) => {
+world('a cluster of one grows to three and five, and shrinks again', async (all, sim) => {
+  await all.grow(1)
+  // Longer than a leader may be without a majority: the second voter's time begins when it is one.
+  await sim.runFor(5000)
   await all.grow(5)
+  assert.equal((await all.untilActive(0)).quorum.epoch, 1, 'one leader all the time')
   await all.register()
   await all.level()
   for (const gone of [5, 4, 3, 2]) {
@@ -44,7 +48,8 @@ world('a leader that is killed is replaced within a second, and what was acknowl
     const killedMs = sim.nowMs
     await all.untilActive(5000)
     const tookMs = sim.nowMs - killedMs
-    assert.ok(tookMs < 1000, `replaced after ${tookMs} ms`)
+    // Here a sync takes a millisecond. It is the refused port that tells, no timeout.
+    assert.ok(tookMs < 150, `replaced after ${tookMs} ms`)
     await all.register()
     await leader.start()
     await all.level()

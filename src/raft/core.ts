@@ -318,7 +318,7 @@ export class Core {
     this.logWork = 'append'
     this.effect({ type: 'append', epoch: this.epoch, baseOffset, records })
     for (const [index, record] of records.entries()) this.history.add({ offset: baseOffset + index, record })
-    this.role.state.setVoters(this.voters)
+    this.role.state.setVoters(this.voters, this.nowMs)
     return baseOffset
   }
 

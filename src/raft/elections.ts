@@ -57,7 +57,16 @@ export function onVote(core: Core, asking: Asking<'Vote'>): void {
   const isUpToDate = isAtLeast(log, core.end) || core.mutations.logNotComparedForVote === true
   const isGranted = grantsVote(core.role, core.voted, { candidate, preVote, isUpToDate })
   if (isGranted && !preVote && core.voted === null) core.voteFor(candidate)
+  if (isGranted && preVote) letStand(core)
   answerVote(core, asking, ErrorCode.NONE, isGranted)
+}
+
+/** Somebody stands who can win: this node does not take votes from it meanwhile. */
+function letStand(core: Core): void {
+  const { role } = core
+  if (role.type !== 'follower') return
+  core.goneAgainMs = Math.max(core.goneAgainMs, core.nowMs + core.options.electionTimeoutMs / 2)
+  role.fetchDeadlineMs = Math.max(role.fetchDeadlineMs, core.goneAgainMs)
 }
 
 export function onBeginQuorumEpoch(core: Core, asking: Asking<'BeginQuorumEpoch'>): void {
@@ -119,12 +128,14 @@ const GONE_STAGGER_MS = 30
  */
 export function onPeerLost(core: Core, nodeId: number, isGone: boolean): void {
   const { role } = core
+  // Its vote will not come: where that decides the pre-vote, it is better asked again than waited for.
+  if (isGone && role.type === 'prospective' && role.leader?.id === nodeId) role.tally.record(nodeId, false)
   if (role.type !== 'follower' || role.leader.id !== nodeId || !core.isVoter) return
   role.hasFetched = false
   if (!isGone) return
   const rank = core.voters.ids.filter((id) => id !== nodeId).indexOf(core.self.id)
   const standMs = Math.max(core.nowMs + Math.max(rank, 0) * GONE_STAGGER_MS, core.goneAgainMs)
-  core.goneAgainMs = standMs + core.options.electionTimeoutMs / 2
+  core.goneAgainMs = standMs + core.options.electionTimeoutMs / 4
   role.fetchDeadlineMs = Math.min(role.fetchDeadlineMs, standMs)
 }
 

@@ -2,7 +2,7 @@ import { assert } from '../base/assert.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import type { PendingChange } from './pending-change.ts'
 import type { ReplicaKey, Ticket, Voter } from './types.ts'
-import { keyOf, type VoterSet } from './voter-set.ts'
+import { keyOf, VoterSet } from './voter-set.ts'
 
 /** What a leader knows of a replica: a voter, or someone who merely reads. Offsets of -1: nothing yet. */
 export interface Progress {
@@ -43,11 +43,11 @@ export class LeaderState {
   /** Where this epoch begins: the LeaderChange is there. */
   readonly epochStartOffset: number
   readonly #checkQuorumMs: number
-  #voterSet: VoterSet
+  #voterSet = VoterSet.empty
   #voters = new Map<number, Progress>()
   readonly #observers = new Map<string, Progress>()
   readonly #fetched = new Set<number>()
-  checkQuorumDeadlineMs: number
+  checkQuorumDeadlineMs = 0
   /** When voters that do not fetch are told (again) who leads. */
   announceMs: number
   highWatermark: number | null = null
@@ -69,16 +69,19 @@ export class LeaderState {
     this.self = options.self
     this.epochStartOffset = options.epochStartOffset
     this.#checkQuorumMs = options.fetchTimeoutMs * CHECK_QUORUM_FACTOR
-    this.checkQuorumDeadlineMs = options.nowMs + this.#checkQuorumMs
     this.announceMs = options.nowMs
-    this.#voterSet = options.voters
-    this.setVoters(options.voters)
+    this.setVoters(options.voters, options.nowMs)
   }
 
-  /** Voters that joined are kept track of from what they fetched before; those that left go on as observers. */
-  setVoters(voters: VoterSet): void {
+  /**
+   * Voters that joined are kept track of from what they fetched before; those that left go on as observers. Others are
+   * needed now, or no more: they get their time from now on.
+   */
+  setVoters(voters: VoterSet, nowMs: number): void {
+    if (voters === this.#voterSet) return
     const before = this.#voters
     this.#voterSet = voters
+    this.checkQuorumDeadlineMs = nowMs + this.#checkQuorumMs
     this.#voters = new Map()
     for (const voter of voters.voters) {
       const key = keyOf(voter)

@@ -55,7 +55,7 @@ function pollUnattached(core: Core, role: Unattached): void {
 }
 
 function pollProspective(core: Core, role: Prospective): void {
-  if (core.isShuttingDown || core.nowMs >= role.deadlineMs) return core.giveUpPreVote()
+  if (core.isShuttingDown || core.nowMs >= role.deadlineMs || role.tally.isLost) return core.giveUpPreVote()
   sendVotes(core, role, true)
 }
 

@@ -137,7 +137,7 @@ export class Raft {
     const { logWork, role } = core
     core.logWork = null
     for (const placed of quorumRecords) core.history.add(placed)
-    if (role.type === 'leader') return role.state.setVoters(core.voters)
+    if (role.type === 'leader') return role.state.setVoters(core.voters, core.nowMs)
     if (logWork !== 'append') return
     const { baseOffset, highWatermark } = core.fetched
     core.raiseHighWatermark(Math.min(endOffset, highWatermark))

@@ -96,7 +96,7 @@ class PendingDeletion implements AckWait, Expiring {
   }
 
   expired(): void {
-    this.#partition.stopWaiting(this)
+    this.#partition.audience.stopWaiting(this)
     this.#resolve(ErrorCode.REQUEST_TIMED_OUT)
   }
 }

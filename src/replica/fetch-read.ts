@@ -19,6 +19,8 @@ export interface PartitionRead extends FetchNews {
   readonly divergingEpoch: { readonly epoch: number; readonly endOffset: number } | null
   /** Where the client should read on; null: here. */
   readonly preferredReplica: number | null
+  /** There may be more, which is not given for now. */
+  readonly isHeldBack: boolean
   readonly abortedTransactions: readonly { producerId: number; firstOffset: number }[] | null
   readonly records: readonly Buffer[]
 }
@@ -92,6 +94,7 @@ export function readPartition(
     diverges: divergingEpoch !== null,
     divergingEpoch,
     preferredReplica: nearest,
+    isHeldBack: false,
   }
   const abortedTransactions = request.readCommitted ? [] : null
   const empty: PartitionRead = { ...positions, bytes: 0, abortedTransactions, records: NOTHING }
@@ -155,6 +158,7 @@ export function failedRead(topic: string, errorCode: number): PartitionRead {
     diverges: false,
     divergingEpoch: null,
     preferredReplica: null,
+    isHeldBack: false,
     abortedTransactions: null,
     records: NOTHING,
   }

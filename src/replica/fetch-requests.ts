@@ -57,10 +57,13 @@ export class FetchRequests {
   ): FetchRequestInput {
     const topics = new Map<string, PartitionInput[]>()
     const forgotten = new Map<string, number[]>()
-    const about = this.isFull ? all : changed
-    for (const followed of about) if (followed.isFetching) this.#name(followed, topics)
+    const rest: Followed[] = []
+    for (const followed of this.isFull ? all : changed) {
+      if (followed.mayAsk) this.#name(followed, topics)
+      else rest.push(followed)
+    }
     // A partition must not be in both lists: the one that is followed in a new epoch has just taken the old one's place.
-    for (const followed of about) if (!followed.isFetching) this.#forget(followed, forgotten)
+    for (const followed of rest) this.#forget(followed, forgotten)
     const { maxWaitMs, minBytes, maxBytes } = this.#limits
     return {
       replicaId: -1,

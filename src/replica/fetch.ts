@@ -9,7 +9,8 @@ import type { FetchTarget } from './fetch-session.ts'
 import type { FetchPlan, FetchSessions } from './fetch-sessions.ts'
 import type { HostedPartitions } from './hosted.ts'
 import { LeaderHints } from './leader-hints.ts'
-import { Partition, type Watcher } from './partition.ts'
+import type { Watcher } from './audience.ts'
+import { Partition } from './partition.ts'
 import type { ReplicaMetrics, RequestContext } from './types.ts'
 
 export type FetchAnswer = ResponseInput<typeof Fetch>
@@ -198,7 +199,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     if (this.#state === 'parked') this.#parts.metrics.fetchesParked -= 1
     this.#state = 'done'
     if (this.deadlineSlot !== 0) this.#parts.deadlines.remove(this)
-    for (const partition of this.#watched) partition.unwatch(this)
+    for (const partition of this.#watched) partition.audience.unwatch(this)
     this.#watched.clear()
     this.#parts.answers.leave(this)
     this.#context.abandoned = null
@@ -208,7 +209,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     for (const target of this.#plan.targets) {
       const partition = findPartition(this.#parts.hosted, target, this.#request)
       if (!(partition instanceof Partition)) continue
-      partition.watch(this)
+      partition.audience.watch(this)
       this.#watched.add(partition)
     }
   }

@@ -19,6 +19,8 @@ export interface FollowedHost {
   readonly nowMs: () => number
   /** The leader is told what is on disk here, and goes by that. */
   readonly countsDurable: boolean
+  /** It has had its share of what throttled replicas may use. */
+  isHeldBack(followed: Followed): boolean
   /** Its log has come further, or its machine has gone. */
   progressed(followed: Followed): void
   /** What is to be asked for it, or told about it, has changed by other means than an answer. */
@@ -38,6 +40,8 @@ export class Followed implements FollowerDriver {
   askedOffset = -1
   /** The next fetch may wait until the log has this much on disk; -1: nothing is awaited. */
   awaitedOffset = -1
+  /** The leader has committed more than this replica holds, as far as it has heard. */
+  isBehind = true
   readonly #host: FollowedHost
 
   constructor(partition: Partition, machine: PartitionFollower, host: FollowedHost) {
@@ -52,9 +56,13 @@ export class Followed implements FollowerDriver {
     return this.partition.follower === this.machine
   }
 
-  /** A leader that takes what is asked beyond for what is safe is asked only once it is. */
   get isFetching(): boolean {
-    if (!this.isCurrent || this.machine.state !== 'fetching') return false
+    return this.isCurrent && this.machine.state === 'fetching'
+  }
+
+  /** A leader that takes what is asked beyond for what is safe is asked only once it is. */
+  get mayAsk(): boolean {
+    if (!this.isFetching || this.#host.isHeldBack(this)) return false
     return this.#host.countsDurable || this.countedOffset >= (this.partition.log?.endOffset ?? 0)
   }
 
@@ -128,6 +136,7 @@ export class Followed implements FollowerDriver {
   }
 
   #appended({ highWatermark, logStartOffset }: PartitionAnswer): void {
+    this.isBehind = highWatermark > this.partition.followerLog.endOffset
     const positions = { leaderHighWatermark: highWatermark, leaderStartOffset: logStartOffset }
     this.#step({ type: 'appended', ...positions, log: this.partition.followerLog })
   }

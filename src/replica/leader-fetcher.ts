@@ -12,6 +12,7 @@ import { Followed, type FollowedHost } from './followed.ts'
 import { FollowedSet } from './followed-set.ts'
 import { askOffsets } from './leader-offsets.ts'
 import type { Partition } from './partition.ts'
+import { isThrottled, type Throttles } from './throttles.ts'
 
 /** A leader that cannot be reached, or answers nonsense, is asked again after this, then less often. */
 const RETRY_MS_MIN = 20
@@ -23,6 +24,8 @@ const ANSWER_MS_MAX = 5000
  * slow disk under one partition must not hold up all others.
  */
 const DISK_WAIT_MS_MAX = 3
+/** After this a partition that was throttled is looked at again. */
+const HELD_BACK_MS = 100
 /** A leader that does not know of that leaves out what is not on disk by then. */
 const DISK_WAIT_OF_OTHERS_MS_MAX = 50
 
@@ -36,6 +39,7 @@ export interface FetcherOptions {
   isOurs(nodeId: number): boolean
   lostCommitted(partition: Partition, from: number): void
   readonly metrics: FetcherMetrics
+  readonly throttles: Throttles
 }
 
 export interface FetcherMetrics {
@@ -61,12 +65,15 @@ export class LeaderFetcher implements FollowedHost {
   /** Those whose records of the last answers are not on disk. */
   readonly #awaited = new Set<Followed>()
   readonly #paused = new Set<Followed>()
+  /** Throttled for now. */
+  readonly #held = new Set<Followed>()
   /** `gathering`: for what is to be told with the next request. */
   #state: 'idle' | 'gathering' | 'asking' | 'retrying' = 'idle'
   /** For the disk, or until the next try. */
   #timer: Timer | null = null
   #pauseTimer: Timer | null = null
   #wakeTimer: Timer | null = null
+  #heldTimer: Timer | null = null
   /** The request under way has been called back. */
   #isWoken = false
   #isSending = false
@@ -99,7 +106,7 @@ export class LeaderFetcher implements FollowedHost {
 
   stop(): void {
     this.#isStopped = true
-    for (const timer of [this.#timer, this.#pauseTimer, this.#wakeTimer]) timer?.cancel()
+    for (const timer of [this.#timer, this.#pauseTimer, this.#wakeTimer, this.#heldTimer]) timer?.cancel()
   }
 
   progressed(followed: Followed): void {
@@ -131,6 +138,25 @@ export class LeaderFetcher implements FollowedHost {
     this.#followed.delete(followed)
     this.#awaited.delete(followed)
     this.#paused.delete(followed)
+    this.#held.delete(followed)
+  }
+
+  /** Asked about again by itself. */
+  isHeldBack(followed: Followed): boolean {
+    const { nodeId, throttles } = this.#options
+    const { settings, topicPartition } = followed.partition
+    const isLimited = isThrottled(settings.throttledFollowers, topicPartition.partition, nodeId)
+    if (!isLimited || !followed.isBehind || !throttles.follower.isExceeded) return false
+    this.#held.add(followed)
+    this.#heldTimer ??= this.#env.timers.after(HELD_BACK_MS, () => this.#askHeld())
+    return true
+  }
+
+  #askHeld(): void {
+    this.#heldTimer = null
+    const held = [...this.#held]
+    this.#held.clear()
+    for (const followed of held) this.changed(followed)
   }
 
   askOffsets(followed: Followed): void {
@@ -201,7 +227,7 @@ export class LeaderFetcher implements FollowedHost {
   }
 
   #isAnyFetching(): boolean {
-    for (const followed of this.#followed) if (followed.isFetching) return true
+    for (const followed of this.#followed) if (followed.mayAsk) return true
     return false
   }
 
@@ -231,6 +257,7 @@ export class LeaderFetcher implements FollowedHost {
         }
         const followed = this.#followed.get(topicId, answer.partitionIndex)
         if (followed === undefined || !followed.isFetching || followed.askedOffset < 0) continue
+        this.#countThrottled(followed, records?.length ?? 0)
         followed.take(answer)
         this.#settle(followed)
       }
@@ -238,6 +265,11 @@ export class LeaderFetcher implements FollowedHost {
     // The logs hold what they keep of it.
     if (block !== null) letGoBlock(block)
     this.#sendWhenDurable()
+  }
+
+  #countThrottled({ partition: { settings, topicPartition } }: Followed, bytes: number): void {
+    const { nodeId, throttles } = this.#options
+    if (isThrottled(settings.throttledFollowers, topicPartition.partition, nodeId)) throttles.follower.used(bytes)
   }
 
   /** What has become of a partition by an answer. */

@@ -8,13 +8,9 @@ import type { BatchLimits } from '../protocol/batch/validate.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { AppendRefusal } from '../storage/log-state.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
-import { AckQueue, type AckWait } from './ack-queue.ts'
+import type { AckWait } from './ack-queue.ts'
+import { Audience } from './audience.ts'
 import type { TopicSettings } from './topic-settings.ts'
-
-/** Someone who wants to look again when what can be read, or who leads, has changed. */
-export interface Watcher {
-  partitionChanged(): void
-}
 
 /** Whoever fetches for this node what another one leads. */
 export interface FollowerDriver {
@@ -73,14 +69,7 @@ export class Partition {
   removed = false
   /** From the checkpoint, then from the machine; never above the end of the log. */
   #highWatermark: number
-  readonly #committed = new AckQueue()
-  readonly #written = new AckQueue()
-  /** For the low watermark. */
-  #deletions: AckQueue | null = null
-  /** Null while nobody watches: most partitions are idle, and there may be very many. */
-  #watchers: Set<Watcher> | null = null
-  /** The same for followers, who read to the end of the log, and must hear of its start too. */
-  #replicaWatchers: Set<Watcher> | null = null
+  readonly audience = new Audience()
   /** A truncation under way; it does not reject. */
   #rearranging: Promise<void> | null = null
   #isAdvancing = false
@@ -128,10 +117,6 @@ export class Partition {
     return this.#highWatermark
   }
 
-  get waiting(): number {
-    return this.#committed.size + this.#written.size
-  }
-
   /** What a reader may see ends here. Only with a log. */
   readLimit(readCommitted: boolean): number {
     const { log } = this
@@ -163,7 +148,7 @@ export class Partition {
       highWatermark: this.#highWatermark,
     })
     this.#progressed()
-    this.#wake()
+    this.audience.wake()
     return 'began'
   }
 
@@ -179,7 +164,7 @@ export class Partition {
   resign(): void {
     this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     this.#endFollowing()
-    this.#wake()
+    this.audience.wake()
   }
 
   /** The replica leaves this node; the log is closed and deleted by the caller. */
@@ -188,7 +173,7 @@ export class Partition {
     this.#endLeadership(errorCode)
     this.#endFollowing()
     if (this.log !== null) this.log.listener = null
-    this.#wake()
+    this.audience.wake()
   }
 
   reconfigure(settings: TopicSettings): void {
@@ -211,7 +196,7 @@ export class Partition {
     assert(log !== null && leader !== null, `append to ${this.name}, which is not led here`)
     const { baseOffset } = log.appendAsLeader(batch, { leaderEpoch: leader.leaderEpoch, wallMs })
     this.#progressed()
-    this.#wakeReplicas()
+    this.audience.wakeReplicas()
     return baseOffset
   }
 
@@ -239,9 +224,8 @@ export class Partition {
   whenDeleted(wait: AckWait): void {
     if (this.leader === null) return wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     // The followers do the same as soon as they hear of it.
-    this.#wakeReplicas()
-    this.#deletions ??= new AckQueue()
-    this.#deletions.add(wait)
+    this.audience.wakeReplicas()
+    this.audience.waitDeleted(wait)
     this.#checkLowWatermark()
   }
 
@@ -287,7 +271,7 @@ export class Partition {
     this.#rearranging = done.then(() => {
       this.#rearranging = null
       this.#highWatermark = clamp(this.#highWatermark, log)
-      this.#wake()
+      this.audience.wake()
     })
     return done
   }
@@ -301,7 +285,7 @@ export class Partition {
   whenCommitted(wait: AckWait): void {
     if (this.leader === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     else if (wait.waitOffset <= this.#highWatermark) wait.acked(this.#committedError())
-    else this.#committed.add(wait)
+    else this.audience.waitCommitted(wait)
   }
 
   /** The same for what has left the process for the file. */
@@ -309,33 +293,7 @@ export class Partition {
     const { log } = this
     if (this.leader === null || log === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     else if (wait.waitOffset <= log.writtenOffset) wait.acked(ErrorCode.NONE)
-    else this.#written.add(wait)
-  }
-
-  stopWaiting(wait: AckWait): void {
-    this.#committed.remove(wait)
-    this.#written.remove(wait)
-    this.#deletions?.remove(wait)
-  }
-
-  watch(watcher: Watcher): void {
-    this.#watchers ??= new Set()
-    this.#watchers.add(watcher)
-  }
-
-  unwatch(watcher: Watcher): void {
-    this.#watchers?.delete(watcher)
-    if (this.#watchers?.size === 0) this.#watchers = null
-  }
-
-  watchAsReplica(watcher: Watcher): void {
-    this.#replicaWatchers ??= new Set()
-    this.#replicaWatchers.add(watcher)
-  }
-
-  unwatchAsReplica(watcher: Watcher): void {
-    this.#replicaWatchers?.delete(watcher)
-    if (this.#replicaWatchers?.size === 0) this.#replicaWatchers = null
+    else this.audience.waitWritten(wait)
   }
 
   dump(): string {
@@ -348,7 +306,7 @@ export class Partition {
   #progressed(): void {
     const { log, leader } = this
     if (log === null) return
-    this.#written.reached(log.writtenOffset, ErrorCode.NONE)
+    this.audience.written(log.writtenOffset)
     this.followerDriver?.logProgressed()
     if (leader === null) return
     const { endOffset, writtenOffset, durableOffset } = log
@@ -374,8 +332,7 @@ export class Partition {
   #raise(offset: number): void {
     assert(offset >= this.#highWatermark, `${this.name}: high watermark ${offset} below ${this.#highWatermark}`)
     this.#highWatermark = offset
-    this.#committed.reached(offset, this.#committedError())
-    this.#wake()
+    this.audience.committed(offset, this.#committedError())
   }
 
   /** Enough copies have it; but are they still enough? (KIP-966 or not, Kafka asks again.) */
@@ -398,21 +355,17 @@ export class Partition {
   #failed(error: Error): void {
     this.#endLeadership(ErrorCode.KAFKA_STORAGE_ERROR)
     this.#endFollowing()
-    this.#wake()
+    this.audience.wake()
     this.#events.failed(this, error)
   }
 
   #endLeadership(errorCode: number): void {
     this.leader = null
-    this.#committed.fail(errorCode)
-    this.#written.fail(errorCode)
-    this.#deletions?.fail(errorCode)
+    this.audience.fail(errorCode)
   }
 
   #checkLowWatermark(): void {
-    if (this.#deletions === null) return
-    this.#deletions.reached(this.lowWatermark, ErrorCode.NONE)
-    if (this.#deletions.size === 0) this.#deletions = null
+    if (this.audience.isDeletionAwaited) this.audience.deleted(this.lowWatermark)
   }
 
   #endFollowing(): void {
@@ -421,17 +374,6 @@ export class Partition {
     this.followerDriver = null
     // It finds out that it is no more.
     driver?.logProgressed()
-  }
-
-  #wake(): void {
-    this.#wakeReplicas()
-    if (this.#watchers === null) return
-    for (const watcher of [...this.#watchers]) watcher.partitionChanged()
-  }
-
-  #wakeReplicas(): void {
-    if (this.#replicaWatchers === null) return
-    for (const watcher of this.#replicaWatchers) watcher.partitionChanged()
   }
 }
 

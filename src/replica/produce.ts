@@ -111,7 +111,7 @@ class PendingProduce implements Expiring {
   expired(): void {
     this.#parts.metrics.produceTimeouts += 1
     for (const wait of this.#waits) {
-      wait.partition.stopWaiting(wait)
+      wait.partition.audience.stopWaiting(wait)
       fail(wait.outcome, ErrorCode.REQUEST_TIMED_OUT, null)
     }
     this.#waits.clear()

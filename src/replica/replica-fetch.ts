@@ -10,6 +10,7 @@ import { Partition } from './partition.ts'
 import { findLed, glance, readToEnd } from './replica-read.ts'
 import type { ReplicaTarget, SessionWaiter } from './replica-session.ts'
 import type { ReplicaPlan, ReplicaSessions } from './replica-sessions.ts'
+import { isThrottled, type RateLimit, type Throttles } from './throttles.ts'
 import type { RequestContext } from './types.ts'
 
 /** The first version that says which incarnation of the follower asks (KIP-903). */
@@ -22,6 +23,7 @@ const DISK_BYTES_PER_FETCH_MAX = 4 * 1024 * 1024
 
 export interface ReplicaFetchParts extends FetchParts {
   readonly replicaSessions: ReplicaSessions
+  readonly throttles: Throttles
 }
 
 /** Fetch of followers, versions 4 to 18: what they hold is told to the leaders here, and they are given what comes after. */
@@ -246,7 +248,7 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
       // The others keep their news, and come first next time.
       if (request.bytesLeft <= 0 && !request.isFirst && !this.#plan.isFull) break
       const partition = findLed(this.#parts.hosted, target, request)
-      const read = partition instanceof Partition ? readToEnd(partition, target, request) : partition
+      const read = partition instanceof Partition ? this.#readOne(partition, target) : partition
       if (read instanceof Promise) {
         return read.then((done) => {
           reading.diskBytes += done.bytes
@@ -257,6 +259,27 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
       this.#take(reading, target, read)
     }
     return reading
+  }
+
+  #readOne(partition: Partition, target: ReplicaTarget): PartitionRead | Promise<PartitionRead> {
+    const limit = this.#limitOf(partition)
+    if (limit === null) return readToEnd(partition, target, this.#request)
+    if (limit.isExceeded && !partition.leader?.isr.includes(this.#request.replicaId)) {
+      return { ...glance(partition, target), isHeldBack: true }
+    }
+    const used = (read: PartitionRead) => {
+      limit.used(read.bytes)
+      return read
+    }
+    const read = readToEnd(partition, target, this.#request)
+    return read instanceof Promise ? read.then(used) : used(read)
+  }
+
+  /** What this follower may get of the partition a second; null: all there is. */
+  #limitOf({ settings, topicPartition }: Partition): RateLimit | null {
+    const { replicaId } = this.#request
+    const isLimited = isThrottled(settings.throttledLeaders, topicPartition.partition, replicaId)
+    return isLimited ? this.#parts.throttles.leader : null
   }
 
   #budget({ bytes, diskBytes }: Reading): { request: ReadRequest & { readonly replicaId: number } } {
@@ -274,7 +297,7 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
     if (isUrgent) reading.isUrgent = true
     reading.bytes += read.bytes
     if (isNews || this.#plan.isFull) reading.told.push({ target, read })
-    else this.#plan.session.news.delete(target)
+    else if (!read.isHeldBack) this.#plan.session.news.delete(target)
   }
 
   #answer({ told, bytes }: Reading): FetchAnswer {
@@ -284,7 +307,7 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
     const responses: FetchAnswer['responses'][number][] = []
     for (const { target, read } of told) {
       remember(target, read)
-      session.news.delete(target)
+      if (!read.isHeldBack) session.news.delete(target)
       const key = `${target.topic}/${target.topicId}`
       let partitions = byTopic.get(key)
       if (partitions === undefined) {

@@ -1,7 +1,8 @@
 import { INT64_MAX } from '../protocol/limits.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import type { FetchTarget } from './fetch-session.ts'
-import type { Partition, Watcher } from './partition.ts'
+import type { Watcher } from './audience.ts'
+import type { Partition } from './partition.ts'
 
 type RequestTopic = FetchRequest['topics'][number]
 type RequestPartition = RequestTopic['partitions'][number]
@@ -49,11 +50,11 @@ export class ReplicaTarget implements FetchTarget, Watcher {
     if (this.#watched === partition) return
     this.unwatch()
     this.#watched = partition
-    partition.watchAsReplica(this)
+    partition.audience.watchAsReplica(this)
   }
 
   unwatch(): void {
-    this.#watched?.unwatchAsReplica(this)
+    this.#watched?.audience.unwatchAsReplica(this)
     this.#watched = null
   }
 

@@ -40,7 +40,13 @@ test('a follower that is silent leaves the in-sync replicas, and comes back once
       const tookMs = sim.nowMs - startMs
       assert.ok(tookMs > 10_000 && tookMs < 16_000, `${tookMs} ms`)
       assert.deepEqual(cluster.controller.decided, ['a-0 isr=1,2'])
+      await sim.runFor(1000)
+      const [laggard, ...others] = cluster.node(1).replicas.laggards('a', 0)
+      assert.deepEqual(others, [])
+      assert.deepEqual([laggard?.nodeId, laggard?.behindRecords, laggard?.why], [3, 1, 'behind'])
+      assert.ok((laggard?.behindMs ?? 0) > 10_000 && (laggard?.behindMs ?? 0) < 20_000, `${laggard?.behindMs}`)
       await sim.runFor(40_000)
+      assert.deepEqual(cluster.node(1).replicas.laggards('a', 0), [])
       assert.deepEqual(cluster.controller.decided, ['a-0 isr=1,2', 'a-0 isr=1,2,3'])
       assert.deepEqual(await cluster.node(3).held('a'), ['x'])
     },

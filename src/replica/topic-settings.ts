@@ -2,12 +2,16 @@ import type { BatchLimits } from '../protocol/batch/validate.ts'
 import type { TopicConfigSource } from '../controller/topic-config.ts'
 import { CODECS, type Codec } from '../protocol/batch/header.ts'
 import type { LogConfig } from '../storage/config.ts'
+import { type ThrottledReplicas, throttledReplicas } from './throttles.ts'
 
 /** What a topic's configuration means to the replicas of its partitions. Replaced as a whole when it changes. */
 export interface TopicSettings {
   readonly log: LogConfig
   /** Null where nobody set it. */
   readonly minInsyncReplicas: number | null
+  /** Followers that leaders serve, and that fetch, at a throttled rate while they are not in sync. */
+  readonly throttledLeaders: ThrottledReplicas
+  readonly throttledFollowers: ThrottledReplicas
   /** Without the name of a partition, which each adds. */
   readonly batchLimits: Omit<BatchLimits, 'partition'>
 }
@@ -50,6 +54,8 @@ export function topicSettings(
   return {
     log,
     minInsyncReplicas: config('min.insync.replicas') === '' ? null : number('min.insync.replicas'),
+    throttledLeaders: throttledReplicas(config('leader.replication.throttled.replicas')),
+    throttledFollowers: throttledReplicas(config('follower.replication.throttled.replicas')),
     batchLimits: {
       maxBatchBytes: number('max.message.bytes'),
       decompressedBytesMax: number('max.decompressed.message.bytes'),

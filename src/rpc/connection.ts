@@ -57,6 +57,7 @@ export class BrokerConnection {
   #correlationId = 0
   #ranges: ApiRanges = new Map()
   #closed: ClientError | null = null
+  #isLost = false
   #onClosed: (() => void) | null = null
 
   private constructor(socket: Connection, address: Address, timers: Timers, options: ConnectionOptions) {
@@ -67,8 +68,10 @@ export class BrokerConnection {
     socket.start({
       data: (chunk) => this.#onData(chunk),
       drained: () => {},
-      closed: (error) =>
-        this.#fail(new ConnectionError(`${printAddress(address)} closed the connection`, causeOf(error))),
+      closed: (error) => {
+        this.#isLost = this.#closed === null
+        this.#fail(new ConnectionError(`${printAddress(address)} closed the connection`, causeOf(error)))
+      },
     })
   }
 
@@ -82,6 +85,11 @@ export class BrokerConnection {
 
   get isOpen(): boolean {
     return this.#closed === null
+  }
+
+  /** The other side ended it, or the network did: not we. */
+  get isLost(): boolean {
+    return this.#isLost
   }
 
   /** Requests without an answer so far. */

@@ -41,6 +41,22 @@ test('after a connection broke the next request opens another', async () => {
   assert.equal((await again).clusterId, 'c')
 })
 
+test('the end of a connection is told when the other side made it, and only then', async () => {
+  const lost: string[] = []
+  const { world, server } = start()
+  const peers = new Peers(server, world.env.timers, OPTIONS, ({ host }) => lost.push(host))
+  const waits = assert.rejects(peers.request(ADDRESS, 'fetch', Metadata, BODY), ConnectionError)
+  await world.settle()
+  peers.drop(ADDRESS)
+  await waits
+  assert.deepEqual(lost, [])
+  const again = assert.rejects(peers.request(ADDRESS, 'fetch', Metadata, BODY), ConnectionError)
+  await world.settle()
+  server.hangUp()
+  await again
+  assert.deepEqual(lost, [ADDRESS.host])
+})
+
 test('a refused connection is not remembered, and nothing opens after the end', async () => {
   const { world, server, peers } = start()
   server.refuses = true

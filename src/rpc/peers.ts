@@ -20,10 +20,13 @@ export class Peers {
   readonly #net: Net
   readonly #timers: Timers
   readonly #options: ConnectionOptions
+  readonly #onLost: (to: Address) => void
   readonly #kept = new Map<string, Kept>()
   #isClosed = false
 
-  constructor(net: Net, timers: Timers, options: ConnectionOptions) {
+  /** `onLost`: a connection to that node broke, and not by our doing. */
+  constructor(net: Net, timers: Timers, options: ConnectionOptions, onLost: (to: Address) => void = () => {}) {
+    this.#onLost = onLost
     this.#net = net
     this.#timers = timers
     this.#options = options
@@ -57,7 +60,10 @@ export class Peers {
     }
     opening.then((connection) => {
       kept.connection = connection
-      connection.onClosed = forget
+      connection.onClosed = () => {
+        forget()
+        if (connection.isLost && !this.#isClosed) this.#onLost(to)
+      }
       if (this.#isClosed) connection.close()
     }, forget)
     return kept

@@ -26,6 +26,7 @@ function clusterOf(settings: Record<string, string> = {}, { isAway = false } = {
     nodeId: 1,
     image: () => cluster.image,
     activeController: () => 1,
+    settled: () => null,
   }
   const forwarder: ControllerForwarder = {
     forward: async (api, request) => {

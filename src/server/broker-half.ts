@@ -7,7 +7,8 @@ import type { MetadataChanges } from '../metadata/changes.ts'
 import type { MetadataImage } from '../metadata/image.ts'
 import type { TopicId } from '../model/ids.ts'
 import type { AnswerBudget } from '../replica/answer-budget.ts'
-import { type ClusterOptions, ReplicaManager } from '../replica/replica-manager.ts'
+import type { ClusterOptions } from '../replica/options.ts'
+import { ReplicaManager } from '../replica/replica-manager.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { cleanerLimitsOf } from './cleaner-limits.ts'
 import { groupConfigOf } from './group-config.ts'
@@ -70,6 +71,10 @@ export class BrokerHalf {
       fetchMaxBytes: number('fetch.max.bytes'),
       producerIdExpirationOf: (at) => brokerNumber(at, broker, 'producer.id.expiration.ms'),
       retentionIntervalMs: number('log.retention.check.interval.ms'),
+      throttleRatesOf: (at) => ({
+        leader: brokerNumber(at, broker, 'leader.replication.throttled.rate'),
+        follower: brokerNumber(at, broker, 'follower.replication.throttled.rate'),
+      }),
       cleanerLimitsOf: (at) => cleanerLimitsOf(at, broker),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {

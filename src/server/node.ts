@@ -5,7 +5,8 @@ import type { Address } from '../env/net.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
-import { BrokerLifecycle } from '../quorum/broker-lifecycle.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { BrokerLifecycle, RegistrationRefusedError } from '../quorum/broker-lifecycle.ts'
 import { openQuorum } from '../quorum/open.ts'
 import type { Quorum } from '../quorum/quorum.ts'
 import type { ReplicaManager } from '../replica/replica-manager.ts'
@@ -20,10 +21,11 @@ import { type DescriptorShares, shareDescriptors } from './descriptors.ts'
 import { type BoundListener, Doors } from './doors.ts'
 import { Endpoints } from './endpoints.ts'
 import { BrokerWatch } from './forward/broker-watch.ts'
-import { ControllerLink, replicaControllerWay } from './forward/controller-link.ts'
+import { ControllerLink } from './forward/controller-link.ts'
 import { ControllerSide } from './forward/controller-side.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
+import { RememberedControllers } from './join/remembered-controllers.ts'
 import { joinsByItself } from './join/membership.ts'
 import { ImagePublisher } from './image-publisher.ts'
 import { noteIncarnation, noteRegistered, readOwnIncarnations } from './own-incarnations.ts'
@@ -32,6 +34,7 @@ import type { Family } from './metrics/family.ts'
 import { nodeMetrics } from './metrics/node-metrics.ts'
 import { brokerApis, controllerApis } from './node-apis.ts'
 import { addressOfBroker, controllerEndpoints, registeredListeners } from './registered-listeners.ts'
+import { Suspects } from './suspects.ts'
 import type { MetadataSource } from './services.ts'
 
 export interface NodeOptions {
@@ -51,6 +54,17 @@ export class StartStoppedError extends Error {
   override name = 'StartStoppedError'
 }
 
+/** Another node has this number, which nobody had asked for: `withOtherId` finds the next. */
+export class NodeIdTakenError extends Error {
+  override name = 'NodeIdTakenError'
+  readonly taken: ReadonlySet<number>
+
+  constructor(nodeId: number, taken: ReadonlySet<number>) {
+    super(`another node has the number ${nodeId}`)
+    this.taken = taken
+  }
+}
+
 /** How long a stop waits for the controller to move leaderships to other nodes. */
 const HAND_OVER_MS = 500
 /** A heartbeat that takes longer is given up, and sent anew to whoever is the controller then. */
@@ -66,6 +80,7 @@ interface Parts {
   link?: ControllerLink
   broker?: BrokerHalf
   lifecycle?: BrokerLifecycle
+  remembered?: RememberedControllers
 }
 
 /**
@@ -84,12 +99,14 @@ export class Node implements HttpSource {
   readonly #doors: Doors
   readonly #peers: Peers
   readonly #watch: BrokerWatch
+  readonly #suspects: Suspects
   readonly #parts: Parts = {}
   /** What the node is doing, in words, until it serves; null then. */
   #unready: string | null = 'not started'
   #starting: Promise<void> | null = null
   #stopping: Promise<boolean> | null = null
   readonly #stopRequested = Promise.withResolvers<void>()
+  readonly #registered = Promise.withResolvers<void>()
 
   constructor(env: Env, config: NodeConfig, options: NodeOptions) {
     this.#env = env
@@ -110,7 +127,12 @@ export class Node implements HttpSource {
       controllerConnectionClosed: (connection) => this.#watch.connectionClosed(connection),
       bug: (error) => this.#bug(error),
     })
-    this.#peers = new Peers(env.net, env.timers, { clientId: `node-${config.nodeId}`, ...PEER_OPTIONS })
+    this.#suspects = new Suspects(env, {
+      image: () => this.image,
+      addressOf: (brokerId) => addressOfBroker(this.image, brokerId, config.interBrokerListener),
+    })
+    const peerOptions = { clientId: `node-${config.nodeId}`, ...PEER_OPTIONS }
+    this.#peers = new Peers(env.net, env.timers, peerOptions, (address) => this.#suspects.lost(address))
     this.#watch = new BrokerWatch(env, {
       nodeId: config.nodeId,
       image: () => this.#parts.quorum?.image ?? MetadataImage.empty,
@@ -192,6 +214,7 @@ export class Node implements HttpSource {
     this.#parts.quorum = quorum
     const link = this.#linkTo(quorum)
     this.#parts.link = link
+    this.#parts.remembered = this.#remember(quorum)
     if (this.#has('broker')) await this.#startBroker(logs, quorum, link)
     this.#unready = null
     const tookMs = Math.round(this.#env.clock.monotonicMs() - startedMs)
@@ -206,7 +229,7 @@ export class Node implements HttpSource {
     const lifecycle = this.#newLifecycle(logs, quorum, link, before)
     this.#parts.lifecycle = lifecycle
     await noteIncarnation(disk, folder, before, lifecycle.incarnationId)
-    const brokerEpoch = await lifecycle.register()
+    const brokerEpoch = await this.#register(logs, quorum, lifecycle)
     this.#begin('reading the metadata')
     await noteRegistered(disk, folder, lifecycle.incarnationId)
     // What lies in the folder is judged by an image that is no older than this life of the broker.
@@ -219,6 +242,28 @@ export class Node implements HttpSource {
     await this.#publisher.reached(quorum.image.position.offset)
     this.#begin('opening its doors')
     this.#openForClients(quorum, link, half, lifecycle)
+  }
+
+  /** Rejects with `NodeIdTakenError` where another node has the number that was chosen for this one. */
+  async #register(logs: LogManager, quorum: Quorum, lifecycle: BrokerLifecycle): Promise<number> {
+    const { membership, nodeId } = this.config
+    const taken = () =>
+      new NodeIdTakenError(nodeId, new Set([...quorum.image.brokers.keys(), ...quorum.facts.voters.ids]))
+    if (membership.givesWay) {
+      await Promise.race([quorum.caughtUp(), this.#stopRequested.promise])
+      const directories = quorum.image.broker(nodeId)?.logDirs ?? []
+      // It may be down, with all that it holds.
+      if (directories.some((id) => id !== logs.metaProperties.directoryId)) throw taken()
+    }
+    try {
+      const brokerEpoch = await lifecycle.register()
+      this.#registered.resolve()
+      return brokerEpoch
+    } catch (error) {
+      const isTaken =
+        error instanceof RegistrationRefusedError && error.errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION
+      throw isTaken ? taken() : error
+    }
   }
 
   #has(role: Role): boolean {
@@ -253,6 +298,7 @@ export class Node implements HttpSource {
     broker?.groups.close()
     link?.close()
     this.#doors.clients.endAll()
+    await this.#parts.remembered?.stop()
     // The others elect another leader while they can still ask this one.
     await quorum?.stop()
     await this.#doors.controllers.stopListening()
@@ -341,6 +387,7 @@ export class Node implements HttpSource {
       peers: this.#peers,
       join: membership.bootstrap,
       autoJoin: isController && joinsByItself(this.config),
+      ...(this.#has('broker') ? { joinAfter: this.#registered.promise } : {}),
       staticVoters: given.staticVoters,
       onImage: (changes, image) => this.#onImage(changes, image),
       onFailure: (error) => this.#bug(error),
@@ -349,9 +396,21 @@ export class Node implements HttpSource {
     })
   }
 
-  #onImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
+  async #onImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
     if (changes.brokers.length > 0) void this.#watch.imageChanged()
-    return this.#publisher.take(changes, image)
+    await this.#publisher.take(changes, image)
+    this.#suspects.imageChanged()
+  }
+
+  #remember(quorum: Quorum): RememberedControllers {
+    const { dataFolder: folder, membership, controllerListener } = this.config
+    const controllers = () =>
+      quorum.facts.voters.voters.flatMap(({ endpoints }) =>
+        endpoints.filter(({ name }) => name === controllerListener.name),
+      )
+    const remembered = new RememberedControllers(this.#env, { folder, roles: membership.roles, controllers })
+    remembered.start().catch((error: unknown) => this.#bug(error))
+    return remembered
   }
 
   /** From here on this node takes part: it answers the other nodes of the quorum, and finds the active controller. */
@@ -383,6 +442,7 @@ export class Node implements HttpSource {
       nodeId: this.config.nodeId,
       image: () => this.#publisher.image,
       activeController: () => quorum.activeController(),
+      settled: (named) => this.#suspects.settled(named),
     }
   }
 
@@ -400,6 +460,7 @@ export class Node implements HttpSource {
       rack: this.config.zone,
       previousBrokerEpoch: logs.previousBrokerEpoch,
       ownIncarnations,
+      givesWay: this.config.membership.givesWay,
       countsDurable: this.#broker.staticValues.get('log.durability.mode') !== 'relaxed',
       heartbeatIntervalMs: brokerNumber(quorum.image, this.#broker, 'broker.heartbeat.interval.ms'),
       controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },
@@ -422,7 +483,7 @@ export class Node implements HttpSource {
       logs,
       cluster: {
         peers: this.#peers,
-        controller: replicaControllerWay(link),
+        controller: link,
         addressOf: (nodeId) => addressOfBroker(quorum.image, nodeId, this.config.interBrokerListener),
         brokerEpoch: () => brokerEpoch,
       },

@@ -8,6 +8,8 @@ export interface MetadataSource {
   readonly nodeId: number
   /** The newest image this node has applied. */
   image(): MetadataImage
+  /** Resolves when no broker that `named` gives seems to have died a moment ago; null when none does now. */
+  settled(named: () => Iterable<number>): Promise<void> | null
   /** The node that decides on metadata now, or null while none is known. */
   activeController(): number | null
 }

@@ -73,6 +73,7 @@ export class QuorumNode {
       peers,
       join: options.join ?? [],
       autoJoin: options.autoJoin ?? false,
+      joinAfter: Promise.resolve(),
       onImage: options.onImage ?? (() => {}),
       onFailure,
     })

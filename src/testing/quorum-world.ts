@@ -113,7 +113,7 @@ export class QuorumWorld {
 
   /** One that begins, and others that join it, up to `count` voters. */
   async grow(count: number, options: Partial<QuorumNodeOptions> = {}): Promise<void> {
-    for (let nodeId = 1; nodeId <= count; nodeId++) {
+    for (let nodeId = this.controllers.length + 1; nodeId <= count; nodeId++) {
       const join = this.controllers.map(({ host }) => ({ host, port: CONTROLLER_PORT }))
       await this.controller(nodeId, { ...options, join, autoJoin: nodeId > 1 }).start()
       await this.sim.until(() => this.votersEverywhere(nodeId), { withinMs: 60_000, what: `voter ${nodeId} is in` })

@@ -144,16 +144,19 @@ class Trouble {
     for (const each of this.#all.controllers) this.#down(each, () => each.losePower(), 500)
   }
 
-  /** One disk at a time, and only while all voters have theirs: more is more than a quorum can bear. */
+  /** Everyone is up, and a voter with the disk it has: who has lost one must not lose another voter. */
+  get #isWhole(): boolean {
+    const voters = this.#all.controllers.filter(({ nodeId }) => nodeId !== OBSERVER)
+    return voters.every(({ nodeId, node }) => {
+      const directoryId = node?.logs.metaProperties.directoryId
+      if (directoryId === undefined) return false
+      return voters.every((each) => each.node?.quorum.facts.voters.has({ id: nodeId, directoryId }) === true)
+    })
+  }
+
   #wipe(): void {
     const voters = this.#all.controllers.filter(({ nodeId }) => nodeId !== OBSERVER)
-    const leader = this.#all.up.find(({ quorum }) => quorum.isActive)
-    const keys = leader?.quorum.facts.voters
-    const isWhole = voters.every(({ nodeId, node }) => {
-      const directoryId = node?.logs.metaProperties.directoryId
-      return directoryId !== undefined && keys?.has({ id: nodeId, directoryId }) === true
-    })
-    if (voters.length < 3 || !isWhole) return
+    if (voters.length < 3 || !this.#isWhole) return
     const one = this.#random.pick(voters)
     one.wipe()
     void one.start()
@@ -163,7 +166,7 @@ class Trouble {
   #remove(): void {
     const leader = this.#all.up.find(({ quorum }) => quorum.isActive)
     const voter = this.#random.pick(leader?.quorum.facts.voters.voters ?? [null])
-    if (leader === undefined || voter === null) return
+    if (leader === undefined || voter === null || !this.#isWhole) return
     const body = { clusterId: null, voterId: voter.voterId, voterDirectoryId: voter.voterDirectoryId }
     leader.quorum.answer({ api: 'RemoveRaftVoter', body }, 0, 'CONTROLLER').catch(() => {})
   }

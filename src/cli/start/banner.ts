@@ -7,7 +7,8 @@ export interface BannerFacts {
   readonly clusterId: string
   readonly dataFolder: string
   readonly listeners: readonly { readonly name: string; readonly bound: Address; readonly advertised: Address | null }[]
-  readonly controller: Address
+  /** Null on a mere broker. */
+  readonly controller: Address | null
   readonly http: Address | null
   /** What topics do unless they say otherwise. */
   readonly durabilityMode: string
@@ -19,13 +20,27 @@ export function banner(facts: BannerFacts): string {
     'clients',
     `${formatAddress(bound)}  ${name}, tells clients ${advertised === null ? 'the address they used' : formatAddress(advertised)}`,
   ])
-  rows.push(['controller', formatAddress(facts.controller)])
+  if (facts.controller !== null) rows.push(['controller', formatAddress(facts.controller)])
   if (facts.http !== null)
     rows.push(['http', `http://${formatAddress(facts.http)}  /metrics /livez /readyz /healthz?verbose`])
   rows.push(['data', facts.dataFolder])
   rows.push(['acks=all', ackMeaning(facts.durabilityMode)])
   const lines = rows.map(([label, text]) => `  ${label.padEnd(11)}${text}`)
   return `millrace ${facts.version}  node ${facts.nodeId}, cluster ${facts.clusterId}\n${lines.join('\n')}\n`
+}
+
+/** The same of several nodes on one host. */
+export function bannerOfNodes(nodes: readonly BannerFacts[]): string {
+  const [first] = nodes as [BannerFacts]
+  const lines = nodes.map(({ nodeId, listeners, controller, http }) => {
+    const parts = [`clients ${listeners.map(({ bound }) => formatAddress(bound)).join(', ')}`]
+    if (controller !== null) parts.push(`controller ${formatAddress(controller)}`)
+    if (http !== null) parts.push(`http://${formatAddress(http)}`)
+    return `  ${`node ${nodeId}`.padEnd(11)}${parts.join('  ')}`
+  })
+  lines.push(`  ${'data'.padEnd(11)}${nodes.map(({ dataFolder }) => dataFolder).join(', ')}`)
+  lines.push(`  ${'acks=all'.padEnd(11)}${ackMeaning(first.durabilityMode)}`)
+  return `millrace ${first.version}  ${nodes.length} nodes on this host, cluster ${first.clusterId}\n${lines.join('\n')}\n`
 }
 
 function ackMeaning(durabilityMode: string): string {

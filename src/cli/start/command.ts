@@ -10,6 +10,9 @@ export interface StartFlags {
   readonly http?: string
   readonly nodeId?: string
   readonly join?: string
+  readonly nodes?: string
+  /** Run by a process that watches this one. */
+  readonly supervised?: boolean
   readonly roles?: string
   readonly zone?: string
   readonly config?: string
@@ -23,6 +26,7 @@ const EXAMPLES = `
 Examples:
   $ millrace start
   $ millrace start --data /var/lib/millrace --listen 0.0.0.0:9092
+  $ millrace start --nodes 3
   $ millrace start --join 10.0.0.1:9092 --listen 10.0.0.2:9092 --controller-listen 10.0.0.2:9093
   $ millrace start --config server.properties -o log.retention.ms=86400000
 
@@ -40,8 +44,10 @@ export function addStart(program: Command): void {
     .option('--http <host:port>', 'metrics and health; "off" for none (default: 127.0.0.1:9644)')
     .option('--join <host:port,...>', 'become one of the cluster of these nodes; any node, any listener')
     .option('--node-id <n>', 'number of this node in its cluster (default: the next free one)')
+    .option('--nodes <n>', 'run so many nodes of the cluster on this host, a process each')
+    .addOption(new Option('--supervised').hideHelp())
     .option('--roles <list>', 'broker, controller or both (default: both, broker where three controllers are)')
-    .option('--zone <name>', 'failure zone; copies spread over zones (broker.rack)')
+    .option('--zone <name>', 'failure zone; copies spread over zones (broker.rack); with --nodes a list, in turn')
     .option('--config <file>', 'server.properties, or YAML with the same names')
     .option('-o, --option <key=value>', 'any setting; may be repeated', collect)
     .addOption(new Option('--log-level <level>', 'default: info').choices(['debug', 'info', 'warn', 'error']))

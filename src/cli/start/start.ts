@@ -1,25 +1,22 @@
 import os from 'node:os'
 import path from 'node:path'
 import { AssertionError } from '../../base/assert.ts'
-import { DiskError } from '../../env/disk.ts'
-import type { Env } from '../../env/env.ts'
-import { type Address, NetError } from '../../env/net.ts'
+import type { Address } from '../../env/net.ts'
 import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
 import type { LogLevel } from '../../env-node/logger.ts'
 import { nodeEnv } from '../../env-node/node-env.ts'
 import { type NodeConfig, nodeConfig } from '../../server/config/node-config.ts'
 import { resolveSettings } from '../../server/config/settings.ts'
 import { DESCRIPTORS_MIN } from '../../server/descriptors.ts'
-import { Node, StartStoppedError } from '../../server/node.ts'
-import { MetadataUnreadableError } from '../../quorum/snapshots.ts'
-import { JoinStoppedError, MembershipRefusedError, resolveMembership } from '../../server/join/membership.ts'
-import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
-import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
+import type { Node } from '../../server/node.ts'
 import { VERSION } from '../version.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { tidyAfterStart } from './after-start.ts'
 import { type BannerFacts, banner } from './banner.ts'
 import type { StartFlags } from './command.ts'
+import { nodeCount, supervise } from './supervise.ts'
+import type { ServingMessage } from './supervised-node.ts'
+import { NodeRun } from './node-run.ts'
 import type { HttpServer } from './http-server.ts'
 import { readSettings } from './read-settings.ts'
 
@@ -43,10 +40,12 @@ export async function start(flags: StartFlags): Promise<void> {
     const message = `this process may open ${limit} files (ulimit -n); a node needs at least ${DESCRIPTORS_MIN}`
     throw new CommandError(ExitCode.usage, message)
   }
-  const stopped = untilSignal()
-  const config = await findPlace(env, given, stopped)
-  if (config === null) return
-  const node = new Node(env, config, {
+  const stopped = untilStopped(flags.supervised === true)
+  if (flags.nodes !== undefined) {
+    await supervise(nodeCount(flags.nodes), flags, given, stopped)
+    return
+  }
+  const run = new NodeRun(env, given, {
     descriptorLimit: limit,
     version: VERSION,
     hostName: os.hostname(),
@@ -54,52 +53,23 @@ export async function start(flags: StartFlags): Promise<void> {
     logLevel: { get: () => env.log.level.toUpperCase(), set: (level) => (env.log.level = levelOf(level)) },
   })
   let http: HttpServer | null = null
-  let signal = await Promise.race([startNode(node), stopped])
-  if (signal === null) {
-    http = await startHttp(config, node)
-    process.stdout.write(banner(bannerFacts(node, http?.address ?? null)))
-    tidyAfterStart(() => node.connectionCount === 0)
-    signal = await stopped
+  const started = await Promise.race([run.start(), stopped])
+  if (typeof started !== 'string') {
+    http = await startHttp(given, started)
+    announce(bannerFacts(started, http?.address ?? null))
+    tidyAfterStart(() => started.connectionCount === 0)
   }
-  env.log.info('stopping', { signal })
+  env.log.info('stopping', { signal: await stopped })
   const deadline = setTimeout(() => {
     env.log.error('the stop took too long and is cut off; the next start checks the ends of the logs')
     process.exit(ExitCode.failed)
   }, STOP_DEADLINE_MS)
   http?.close()
-  const isClean = await node.stop()
+  const isClean = await run.stop()
   // Should anything still keep the process alive, it ends all the same.
   deadline.unref()
   if (isClean) env.log.info('stopped cleanly')
   else env.log.warn('stopped; the next start checks the ends of the logs')
-}
-
-/** Null: told to stop before the cluster that this node is to join has answered. */
-async function findPlace(env: Env, given: NodeConfig, stopped: Promise<string>): Promise<NodeConfig | null> {
-  let isCancelled = false
-  void stopped.then(() => {
-    isCancelled = true
-  })
-  try {
-    return await resolveMembership(env, given, () => isCancelled)
-  } catch (error) {
-    if (error instanceof JoinStoppedError) return null
-    throw refusalOf(error) ?? error
-  }
-}
-
-/** Null when the node serves, or was stopped before. */
-async function startNode(node: Node): Promise<null> {
-  try {
-    await node.start()
-    return null
-  } catch (error) {
-    if (error instanceof StartStoppedError) return null
-    const refusal = refusalOf(error)
-    if (refusal === null) die(error)
-    await node.stop()
-    throw refusal
-  }
 }
 
 function bannerFacts(node: Node, http: Address | null): BannerFacts {
@@ -114,7 +84,7 @@ function bannerFacts(node: Node, http: Address | null): BannerFacts {
       bound,
       advertised: config.advertised.get(name) ?? null,
     })),
-    controller: node.controllerAddress as Address,
+    controller: node.controllerAddress,
     http,
     durabilityMode: config.settings.text('log.durability.mode') ?? 'fsync',
   }
@@ -167,24 +137,24 @@ async function startHttp(config: NodeConfig, node: Node): Promise<HttpServer | n
   }
 }
 
-/** Why the node cannot start, when that is not a bug of ours. */
-function refusalOf(error: unknown): CommandError | null {
-  if (error instanceof MembershipRefusedError) return new CommandError(ExitCode.dataRefused, error.message)
-  if (error instanceof DataFolderError) return new CommandError(ExitCode.dataRefused, error.message)
-  if (error instanceof NetError) return new CommandError(ExitCode.addressRefused, error.message)
-  if (error instanceof DiskError) return new CommandError(ExitCode.dataRefused, error.message)
-  if (error instanceof MetadataUnreadableError) return new CommandError(ExitCode.dataRefused, error.message)
-  if (error instanceof CorruptLogError) return new CommandError(ExitCode.dataRefused, error.message)
-  if (error instanceof RegistrationRefusedError) return new CommandError(ExitCode.failed, error.message)
-  return null
+/** To whoever runs this process: a person, or the process that runs several nodes. */
+function announce(facts: BannerFacts): void {
+  const message: ServingMessage = { type: 'serving', facts }
+  if (process.send !== undefined) process.send(message)
+  else process.stdout.write(banner(facts))
 }
 
-function untilSignal(): Promise<string> {
+function untilStopped(isSupervised: boolean): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       // A second signal while stopping has the system's own effect.
       process.once(signal, () => resolve(signal))
     }
+    if (!isSupervised) return
+    // Whoever runs this node has died: it ends too, cleanly, though nobody reads what it says any more.
+    process.once('disconnect', () => resolve('the end of the process that ran this one'))
+    process.channel?.unref()
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   })
 }
 

@@ -29,12 +29,14 @@ export interface Membership {
   readonly forms: boolean
   /** Of the cluster that was found; null: the folder knows, or it is to be a new one. */
   readonly clusterId: string | null
+  /** The node id was chosen for want of any other reason, and belongs to whoever else has it. */
+  readonly givesWay: boolean
   /** Where controllers listen, for as long as the metadata log does not say. */
   readonly bootstrap: readonly Address[]
 }
 
 /** A node that nobody told anything is a cluster. */
-export const ALONE: Membership = { roles: ROLES, forms: true, clusterId: null, bootstrap: [] }
+export const ALONE: Membership = { roles: ROLES, forms: true, clusterId: null, givesWay: false, bootstrap: [] }
 
 export function givenMembership(settings: Settings, own: Address, errors: string[]): GivenMembership {
   const nodeId = nodeIdOf(settings, errors)

@@ -3,12 +3,11 @@ import { sleep } from '../../env/clock.ts'
 import type { Env } from '../../env/env.ts'
 import type { Address } from '../../env/net.ts'
 import { LogUnavailableError } from '../../env/replicated-log.ts'
-import { type ControllerApi, controllerApis } from '../../controller/shard.ts'
+import type { ControllerApi } from '../../controller/shard.ts'
 import { Envelope } from '../../protocol/apis/envelope.ts'
 import { ErrorCode, errorName } from '../../protocol/errors.ts'
 import type { RequestOf, ResponseOf } from '../../protocol/schema.ts'
 import { NotControllerError } from '../../quorum/errors.ts'
-import type { ControllerWay } from '../../replica/isr-proposals.ts'
 import { ClientError } from '../../rpc/errors.ts'
 import type { Peers } from '../../rpc/peers.ts'
 import {
@@ -181,17 +180,5 @@ export class ControllerLink implements ControllerChannel, ControllerForwarder {
       this.#waiting.add(wake)
       work.then(resolve, reject).finally(() => this.#waiting.delete(wake))
     })
-  }
-}
-
-/** What replicas ask of the controller. */
-export function replicaControllerWay(link: ControllerLink): ControllerWay {
-  return {
-    send: (api, request) => {
-      const served = controllerApis.find(({ key }) => key === api.key)
-      if (served === undefined)
-        return Promise.reject(new ControllerUnavailableError(`${api.name} is decided by nobody`))
-      return link.send(served, request as never) as Promise<never>
-    },
   }
 }

@@ -2,7 +2,9 @@ import { LogUnavailableError } from '../../env/replicated-log.ts'
 import { AddRaftVoter } from '../../protocol/apis/add-raft-voter.ts'
 import { AllocateProducerIds } from '../../protocol/apis/allocate-producer-ids.ts'
 import { AlterConfigs } from '../../protocol/apis/alter-configs.ts'
+import { AlterPartitionReassignments } from '../../protocol/apis/alter-partition-reassignments.ts'
 import { AlterPartition } from '../../protocol/apis/alter-partition.ts'
+import { AssignReplicasToDirs } from '../../protocol/apis/assign-replicas-to-dirs.ts'
 import { BrokerHeartbeat } from '../../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../../protocol/apis/broker-registration.ts'
 import { ControllerRegistration } from '../../protocol/apis/controller-registration.ts'
@@ -12,6 +14,7 @@ import { DeleteTopics } from '../../protocol/apis/delete-topics.ts'
 import { DescribeQuorum } from '../../protocol/apis/describe-quorum.ts'
 import { ElectLeaders } from '../../protocol/apis/elect-leaders.ts'
 import { IncrementalAlterConfigs } from '../../protocol/apis/incremental-alter-configs.ts'
+import { ListPartitionReassignments } from '../../protocol/apis/list-partition-reassignments.ts'
 import { RemoveRaftVoter } from '../../protocol/apis/remove-raft-voter.ts'
 import { UnregisterBroker } from '../../protocol/apis/unregister-broker.ts'
 import { UpdateFeatures } from '../../protocol/apis/update-features.ts'
@@ -59,6 +62,8 @@ function adminApis(decider: Decider, loggers: LoggerLevelSetter): ServedApi[] {
     decided(ElectLeaders, (_, { errorCode }) => ({ errorCode, replicaElectionResults: [] })),
     decided(UpdateFeatures, (_, why) => why),
     decided(UnregisterBroker, (_, why) => why),
+    decided(AlterPartitionReassignments, (_, why) => ({ ...why, responses: [] })),
+    decided(ListPartitionReassignments, (_, why) => ({ ...why, topics: [] })),
     decided(AlterConfigs, ({ resources }, why) => ({
       responses: resources.map((resource) => refusedResource(resource, why)),
     })),
@@ -133,6 +138,7 @@ export function decidedApis(side: ControllerSide, loggers: LoggerLevelSetter): S
     forNode(BrokerRegistration, (errorCode) => ({ errorCode })),
     forNode(BrokerHeartbeat, (errorCode) => ({ errorCode, shouldShutDown: false })),
     forNode(AlterPartition, (errorCode) => ({ errorCode, topics: [] })),
+    forNode(AssignReplicasToDirs, (errorCode) => ({ errorCode, directories: [] })),
     forNode(ControllerRegistration, (errorCode) => ({ errorCode, errorMessage: null })),
     forNode(AllocateProducerIds, (errorCode) => ({ errorCode, producerIdStart: 0, producerIdLen: 0 })),
   ]

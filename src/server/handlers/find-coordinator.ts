@@ -30,6 +30,7 @@ export function findCoordinator(source: MetadataSource, endpoints: Endpoints, cr
     if (request.keyType === KeyType.group && source.image().topic(OFFSETS_TOPIC) === undefined) {
       await creator.ensureOffsetsTopic()
     }
+    if (request.keyType === KeyType.group) await source.settled(() => keys.map((key) => leaderFor(key, source)))
     const coordinators = keys.map((key) => locate(key, request.keyType, call, source, endpoints))
     if (call.version >= BATCH_VERSION) return { coordinators }
     const [{ key: _, ...only }] = coordinators as [Coordinator]
@@ -43,12 +44,18 @@ function locate(key: string, keyType: number, call: Call, source: MetadataSource
   const image = source.image()
   const topic = image.topic(OFFSETS_TOPIC)
   if (topic === undefined) return failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-  const leader = topic.partitions[partitionForKey(key, topic.partitions.length)]?.leader ?? -1
+  const leader = leaderFor(key, source)
   const broker = image.broker(leader)
   const endpoint = isAlive(broker) ? endpoints.ofBroker(call.connection, broker) : null
   if (endpoint === null) return failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
   const { host, port } = endpoint
   return { key, nodeId: leader, host, port, errorCode: ErrorCode.NONE, errorMessage: '' }
+}
+
+/** -1: none. */
+function leaderFor(key: string, source: MetadataSource): number {
+  const partitions = source.image().topic(OFFSETS_TOPIC)?.partitions ?? []
+  return partitions.length === 0 ? -1 : (partitions[partitionForKey(key, partitions.length)]?.leader ?? -1)
 }
 
 function refusalOf(keyType: number): string {

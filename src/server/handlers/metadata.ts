@@ -34,8 +34,9 @@ export function metadata(source: MetadataSource, endpoints: Endpoints, creator: 
     if (refusal !== null) return refusal
     const missing = creator.autoCreates && request.allowAutoTopicCreation ? missingNames(request, source) : []
     const answer = (created: ReadonlyMap<string, number>) => describe(request, call, source, endpoints, created)
-    if (missing.length === 0) return answer(NOTHING_CREATED)
-    return creator.create(missing, call.clientId).then(answer)
+    if (missing.length > 0) return creator.create(missing, call.clientId).then(answer)
+    const settled = source.settled(() => leadersOf(request, source))
+    return settled === null ? answer(NOTHING_CREATED) : settled.then(() => answer(NOTHING_CREATED))
   }
   return serve(Metadata, handle)
 }
@@ -103,6 +104,13 @@ function describe(
     clusterAuthorizedOperations: request.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : OPERATIONS_OMITTED,
     errorCode: ErrorCode.NONE,
   }
+}
+
+/** The leaders that the answer would name. */
+function* leadersOf({ topics }: MetadataRequest, source: MetadataSource): Generator<number> {
+  const image = source.image()
+  const asked = topics?.map(({ name, topicId }) => (name === null ? image.topicById(topicId) : image.topic(name)))
+  for (const topic of asked ?? allTopics(image)) for (const { leader } of topic?.partitions ?? []) yield leader
 }
 
 function allTopics(image: MetadataImage): TopicImage[] {

@@ -1,9 +1,10 @@
+import { assert } from '../../base/assert.ts'
 import { sleep } from '../../env/clock.ts'
 import type { Env } from '../../env/env.ts'
 import type { Address } from '../../env/net.ts'
 import { ClientError } from '../../rpc/errors.ts'
 import { makeDurableDirectory } from '../../storage/files.ts'
-import { type MetaProperties, readMetaProperties } from '../../storage/meta-properties.ts'
+import { type MetaProperties, readMetaProperties, writeMetaProperties } from '../../storage/meta-properties.ts'
 import { formatAddress } from '../config/listeners.ts'
 import { formsCluster, type GivenMembership, ROLES, type Role } from '../config/membership-config.ts'
 import { type NodeConfig, placed } from '../config/node-config.ts'
@@ -57,7 +58,22 @@ export async function resolveMembership(
   await writeJoined(env.disk, dataFolder, { roles, controllers })
   const { clusterId } = facts
   env.log.info('Joins a cluster', { clusterId, nodeId, roles: roles.join(','), controllers: printed(controllers) })
-  return placed(config, nodeId, { roles, forms: false, clusterId, bootstrap: controllers })
+  const givesWay = given.nodeId === null
+  return placed(config, nodeId, { roles, forms: false, clusterId, givesWay, bootstrap: controllers })
+}
+
+/**
+ * Somebody else has the number that was chosen: two nodes joined at the same time, or a dead one was not seen. The folder
+ * holds nothing yet, so the node becomes another one. The node that had taken the folder must have been stopped.
+ */
+export async function withOtherId(env: Env, config: NodeConfig, taken: ReadonlySet<number>): Promise<NodeConfig> {
+  const { dataFolder, membership } = config
+  const meta = await readMetaProperties(env.disk, dataFolder)
+  assert(meta !== null && membership.givesWay, 'another number for a node that has one')
+  const nodeId = freeId(new Set([...taken, config.nodeId]))
+  env.log.info('Another node has this number; it takes the next', { former: config.nodeId, nodeId })
+  await writeMetaProperties(env.disk, dataFolder, { ...meta, nodeId })
+  return placed(config, nodeId, membership)
 }
 
 /** The folder was used before: it knows its cluster, which need not be there right now. */
@@ -81,7 +97,7 @@ async function again(
   const bootstrap = unique([...given.bootstrap, ...given.staticVoters, ...found, ...(remembered?.controllers ?? [])])
   const roles = given.roles ?? staticRoles(nodeId, given) ?? remembered?.roles ?? ROLES
   if (!forms && remembered === null) await writeJoined(env.disk, dataFolder, { roles, controllers: bootstrap })
-  return placed(config, nodeId, { roles, forms, clusterId: null, bootstrap })
+  return placed(config, nodeId, { roles, forms, clusterId: null, givesWay: false, bootstrap })
 }
 
 function rolesIn(

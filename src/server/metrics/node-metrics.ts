@@ -36,6 +36,19 @@ const REPLICA_COUNTERS: readonly [keyof ReplicaMetrics, string, string][] = [
   ['fetchRequests', 'millrace_fetch_requests_total', 'Fetch requests.'],
   ['fetchBytes', 'millrace_fetch_bytes_total', 'Bytes of batches sent to consumers.'],
   ['fetchTimeouts', 'millrace_fetch_timeouts_total', 'Fetch requests answered because their time was over.'],
+  ['replicaFetchBytes', 'millrace_replication_out_bytes_total', 'Bytes of batches sent to followers.'],
+  ['followerFetches', 'millrace_follower_fetches_total', 'Fetches of this node as a follower of others.'],
+  [
+    'followerWakes',
+    'millrace_follower_wakes_total',
+    'Fetches called back from a leader because there was news for it.',
+  ],
+  ['followerBytes', 'millrace_replication_in_bytes_total', 'Bytes of batches taken from leaders.'],
+  [
+    'followerFailures',
+    'millrace_follower_failures_total',
+    'Fetches of this node as a follower that failed as a whole.',
+  ],
   ['fetchSessionsEvicted', 'millrace_fetch_sessions_evicted_total', 'Fetch sessions given up for newer ones.'],
 ]
 const REPLICA_GAUGES: readonly [keyof ReplicaMetrics, string, string][] = [

@@ -1,0 +1,102 @@
+import { ErrorCode } from '../protocol/errors.ts'
+import { AckQueue, type AckWait } from './ack-queue.ts'
+
+/** Someone who wants to look again when what can be read, or who leads, has changed. */
+export interface Watcher {
+  partitionChanged(): void
+}
+
+/**
+ * Everyone who waits for something of one partition: for its high watermark, its file or its low watermark to reach an
+ * offset, or for news to read. Most partitions are idle, and there may be very many: nothing is kept while nobody waits.
+ */
+export class Audience {
+  readonly #committed = new AckQueue()
+  readonly #written = new AckQueue()
+  #deleted: AckQueue | null = null
+  /** Who reads up to the high watermark. */
+  #watchers: Set<Watcher> | null = null
+  /** Who follows, and so reads to the end of the log and must hear of its start too. */
+  #replicas: Set<Watcher> | null = null
+
+  /** Those who wait for an acknowledgement. */
+  get waiting(): number {
+    return this.#committed.size + this.#written.size
+  }
+
+  waitCommitted(wait: AckWait): void {
+    this.#committed.add(wait)
+  }
+
+  waitWritten(wait: AckWait): void {
+    this.#written.add(wait)
+  }
+
+  waitDeleted(wait: AckWait): void {
+    this.#deleted ??= new AckQueue()
+    this.#deleted.add(wait)
+  }
+
+  stopWaiting(wait: AckWait): void {
+    this.#committed.remove(wait)
+    this.#written.remove(wait)
+    this.#deleted?.remove(wait)
+  }
+
+  committed(highWatermark: number, errorCode: number): void {
+    this.#committed.reached(highWatermark, errorCode)
+    this.wake()
+  }
+
+  written(offset: number): void {
+    this.#written.reached(offset, ErrorCode.NONE)
+  }
+
+  get isDeletionAwaited(): boolean {
+    return this.#deleted !== null
+  }
+
+  deleted(lowWatermark: number): void {
+    this.#deleted?.reached(lowWatermark, ErrorCode.NONE)
+    if (this.#deleted?.size === 0) this.#deleted = null
+  }
+
+  /** None of it will come. */
+  fail(errorCode: number): void {
+    this.#committed.fail(errorCode)
+    this.#written.fail(errorCode)
+    this.#deleted?.fail(errorCode)
+  }
+
+  watch(watcher: Watcher): void {
+    this.#watchers ??= new Set()
+    this.#watchers.add(watcher)
+  }
+
+  unwatch(watcher: Watcher): void {
+    this.#watchers?.delete(watcher)
+    if (this.#watchers?.size === 0) this.#watchers = null
+  }
+
+  watchAsReplica(watcher: Watcher): void {
+    this.#replicas ??= new Set()
+    this.#replicas.add(watcher)
+  }
+
+  unwatchAsReplica(watcher: Watcher): void {
+    this.#replicas?.delete(watcher)
+    if (this.#replicas?.size === 0) this.#replicas = null
+  }
+
+  wake(): void {
+    this.wakeReplicas()
+    if (this.#watchers === null) return
+    for (const watcher of [...this.#watchers]) watcher.partitionChanged()
+  }
+
+  /** There is more at the end of the log, or less at its start. */
+  wakeReplicas(): void {
+    if (this.#replicas === null) return
+    for (const watcher of this.#replicas) watcher.partitionChanged()
+  }
+}
