@@ -19,12 +19,8 @@ export function heartbeat(
   const { image, nowMs } = context
   const { brokerId, brokerEpoch, currentMetadataOffset } = request
   const state = image.broker(brokerId)
-  const errorCode =
-    state === undefined
-      ? ErrorCode.BROKER_ID_NOT_REGISTERED
-      : state.brokerEpoch === brokerEpoch
-        ? ErrorCode.NONE
-        : ErrorCode.STALE_BROKER_EPOCH
+  // One that is not registered at all is told the same: what it knows of itself is out of date.
+  const errorCode = state?.brokerEpoch === brokerEpoch ? ErrorCode.NONE : ErrorCode.STALE_BROKER_EPOCH
   const answer = { throttleTimeMs: 0, errorCode, isCaughtUp: false, isFenced: true, shouldShutDown: false }
   if (state === undefined || errorCode !== ErrorCode.NONE) return { records: [], response: answer }
   sessions.hear(brokerId, nowMs, currentMetadataOffset)

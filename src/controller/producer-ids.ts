@@ -11,10 +11,7 @@ export function allocateProducerIds(
 ): Decision<AllocateProducerIdsResponse> {
   const none = { throttleTimeMs: 0, producerIdStart: 0, producerIdLen: 0 }
   const broker = image.broker(brokerId)
-  if (broker === undefined) {
-    return { records: [], response: { ...none, errorCode: ErrorCode.BROKER_ID_NOT_REGISTERED } }
-  }
-  if (broker.brokerEpoch !== brokerEpoch) {
+  if (broker?.brokerEpoch !== brokerEpoch) {
     return { records: [], response: { ...none, errorCode: ErrorCode.STALE_BROKER_EPOCH } }
   }
   const producerIdStart = image.nextProducerId

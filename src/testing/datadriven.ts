@@ -84,11 +84,28 @@ function answer(text: string, run: Run): string {
 }
 
 function answerBlock(block: string, run: Run): string {
+  const { asked, commands } = askedBy(block)
+  if (commands.length === 0) return block
+  const answers = commands.map((command) => run(command)).filter((text) => text !== '')
+  return [...asked, '----', ...answers].join('\n')
+}
+
+/** The same for a machine that has to be waited for. */
+export async function answerLater(text: string, run: (command: Command) => Promise<string>): Promise<string> {
+  const answered: string[] = []
+  for (const block of text.trimEnd().split(/\n\n+/)) {
+    const { asked, commands } = askedBy(block)
+    const answers: string[] = []
+    for (const command of commands) answers.push(await run(command))
+    answered.push(commands.length === 0 ? block : [...asked, '----', ...answers].join('\n'))
+  }
+  return `${answered.join('\n\n')}\n`
+}
+
+function askedBy(block: string): { readonly asked: readonly string[]; readonly commands: readonly Command[] } {
   const lines = block.split('\n')
   const rule = lines.indexOf('----')
   const asked = rule < 0 ? lines : lines.slice(0, rule)
   const commands = asked.filter((line) => line.trim() !== '' && !line.startsWith('#'))
-  if (commands.length === 0) return block
-  const answers = commands.map((line) => run(new Command(line))).filter((text) => text !== '')
-  return [...asked, '----', ...answers].join('\n')
+  return { asked, commands: commands.map((line) => new Command(line)) }
 }

@@ -4,44 +4,8 @@ import { minInsync } from '../model/min-insync.ts'
 import { AlterPartition } from '../protocol/apis/alter-partition.ts'
 import { AlterPartitionReassignments } from '../protocol/apis/alter-partition-reassignments.ts'
 import type { RequestOf } from '../protocol/schema.ts'
+import { commonLength, type Entry, type Leadership, newNode, progressOf, type ReplicaNode } from './replication-node.ts'
 import { ShardCluster, type TestBroker } from './shard-cluster.ts'
-
-interface Entry {
-  readonly id: number
-  readonly epoch: number
-}
-
-interface Progress {
-  readonly held: number
-  readonly durable: number
-  readonly brokerEpoch: number
-}
-
-/** One leadership, as its own broker sees it. */
-interface Leadership {
-  readonly epoch: number
-  readonly startOffset: number
-  isr: readonly number[]
-  partitionEpoch: number
-  /** Members that it has asked for, on the partition epoch it asked with. */
-  proposal: { readonly isr: readonly number[]; readonly basis: number } | null
-  readonly progress: Map<number, Progress>
-}
-
-interface Node {
-  readonly id: number
-  alive: boolean
-  brokerEpoch: number
-  /** Which of the images it has applied. */
-  view: number
-  log: Entry[]
-  durable: number
-  highWatermark: number
-  leadership: Leadership | null
-  directory: string | undefined
-  /** Of its last clean stop, and of its last run. */
-  cleanEpoch: number
-}
 
 export interface WorldOptions {
   readonly brokers: number
@@ -60,7 +24,7 @@ const TOPIC = 'orders'
  */
 export class ReplicationWorld {
   readonly cluster = new ShardCluster()
-  readonly nodes: readonly Node[]
+  readonly nodes: readonly ReplicaNode[]
   readonly #images: MetadataImage[] = []
   readonly #options: WorldOptions
   readonly #requests: RequestOf<typeof AlterPartition>[] = []
@@ -84,21 +48,7 @@ export class ReplicationWorld {
       assignments: [{ partitionIndex: 0, brokerIds: ids.slice(0, Math.min(3, ids.length)) }],
       configs: Object.entries(configs).map(([name, value]) => ({ name, value })),
     })
-    this.nodes = ids.map((id) => {
-      const brokerEpoch = this.cluster.image.broker(id)?.brokerEpoch ?? -1
-      return {
-        id,
-        alive: true,
-        brokerEpoch,
-        view: 0,
-        log: [],
-        durable: 0,
-        highWatermark: 0,
-        leadership: null,
-        directory: undefined,
-        cleanEpoch: -1,
-      }
-    })
+    this.nodes = ids.map((id) => newNode(id, this.cluster.image.broker(id)?.brokerEpoch ?? -1))
     this.#published()
     for (const node of this.nodes) this.see(node)
   }
@@ -112,13 +62,13 @@ export class ReplicationWorld {
   }
 
   /** Leads, as far as it knows itself. */
-  produce(node: Node): void {
+  produce(node: ReplicaNode): void {
     if (node.leadership === null || !node.alive) return
     node.log.push({ id: ++this.#ids, epoch: node.leadership.epoch })
     this.#commit(node)
   }
 
-  sync(node: Node): void {
+  sync(node: ReplicaNode): void {
     if (!node.alive) return
     node.durable = node.log.length
     this.#commit(node)
@@ -139,7 +89,7 @@ export class ReplicationWorld {
   }
 
   /** Tells the leader what it holds, cuts off what the leader does not have, and takes what is new. */
-  fetch(node: Node): void {
+  fetch(node: ReplicaNode): void {
     const seen = this.#partitionSeenBy(node)
     const leader = this.nodes.find(({ id }) => id === seen.leader)
     const leadership = leader?.leadership
@@ -155,7 +105,7 @@ export class ReplicationWorld {
   }
 
   /** Reads the metadata up to the newest image, or only one further. */
-  see(node: Node, all = true): void {
+  see(node: ReplicaNode, all = true): void {
     if (!node.alive) return
     node.view = all ? this.#images.length - 1 : Math.min(node.view + 1, this.#images.length - 1)
     const { leader, leaderEpoch, isr, partitionEpoch } = this.#partitionSeenBy(node)
@@ -172,7 +122,7 @@ export class ReplicationWorld {
     this.#commit(node)
   }
 
-  #begin(node: Node, epoch: number): void {
+  #begin(node: ReplicaNode, epoch: number): void {
     if (epoch !== this.#uncleanEpoch && this.#committed.length > 0) this.cleanStarts++
     const has = commonLength(this.#committed, node.log)
     assert.equal(has, this.#committed.length, `leader ${node.id} of epoch ${epoch} lacks what was committed`)
@@ -181,7 +131,7 @@ export class ReplicationWorld {
     node.leadership = { epoch, startOffset, isr: [], partitionEpoch: -1, proposal: null, progress: new Map() }
   }
 
-  #commit(node: Node): void {
+  #commit(node: ReplicaNode): void {
     const { leadership } = node
     if (leadership === null || !node.alive) return
     const { replicas, addingReplicas } = this.#partitionSeenBy(node)
@@ -190,7 +140,7 @@ export class ReplicationWorld {
     const members = new Set([...leadership.isr, ...(leadership.proposal?.isr ?? []), node.id])
     const counts = [...members].map((id) => {
       const { held, durable } =
-        id === node.id ? { held: node.log.length, durable: node.durable } : this.#of(leadership, id)
+        id === node.id ? { held: node.log.length, durable: node.durable } : progressOf(leadership, id)
       return this.#options.relaxed ? held : durable
     })
     node.highWatermark = Math.max(node.highWatermark, Math.min(...counts))
@@ -201,12 +151,8 @@ export class ReplicationWorld {
     if (now.length > this.#committed.length) this.#committed = now
   }
 
-  #of(leadership: Leadership, id: number): Progress {
-    return leadership.progress.get(id) ?? { held: 0, durable: 0, brokerEpoch: -1 }
-  }
-
   /** Asks for the ISR without those in `drop` and with all who may join. */
-  propose(node: Node, drop: (id: number) => boolean): void {
+  propose(node: ReplicaNode, drop: (id: number) => boolean): void {
     const { leadership } = node
     if (leadership === null || !node.alive || leadership.proposal !== null) return
     const joins = this.#partitionSeenBy(node).replicas.filter((id) => this.#mayJoin(node, leadership, id))
@@ -234,9 +180,9 @@ export class ReplicationWorld {
     })
   }
 
-  #mayJoin(node: Node, leadership: Leadership, id: number): boolean {
+  #mayJoin(node: ReplicaNode, leadership: Leadership, id: number): boolean {
     const broker = this.#imageSeenBy(node).broker(id)
-    const progress = this.#of(leadership, id)
+    const progress = progressOf(leadership, id)
     const counted = this.#options.relaxed ? progress.held : progress.durable
     const eligible = broker?.fenced === false && !broker.inControlledShutdown
     return (
@@ -262,7 +208,7 @@ export class ReplicationWorld {
   }
 
   /** What was not synced may be gone: `kept` of it is left. */
-  crash(node: Node, kept: number): void {
+  crash(node: ReplicaNode, kept: number): void {
     if (!node.alive) return
     node.alive = false
     node.leadership = null
@@ -270,21 +216,21 @@ export class ReplicationWorld {
     node.cleanEpoch = -1
   }
 
-  stopCleanly(node: Node): void {
+  stopCleanly(node: ReplicaNode): void {
     if (!node.alive) return
     this.sync(node)
     this.crash(node, 0)
     node.cleanEpoch = node.brokerEpoch
   }
 
-  notice(node: Node): void {
+  notice(node: ReplicaNode): void {
     if (node.alive) return
     this.cluster.lose(node.id, node.brokerEpoch)
     this.#published()
   }
 
   /** On its folder; on a copy of the folder as it once was; or on an empty one. */
-  restart(node: Node, folder: 'same' | 'old' | 'empty', cut: number): void {
+  restart(node: ReplicaNode, folder: 'same' | 'old' | 'empty', cut: number): void {
     if (node.alive) return
     const broker: TestBroker = { id: node.id, previousBrokerEpoch: node.cleanEpoch }
     if (folder !== 'same') {
@@ -302,7 +248,7 @@ export class ReplicationWorld {
   }
 
   /** Killed, and serving again before anybody had to wait. */
-  bounce(node: Node, kept: number): void {
+  bounce(node: ReplicaNode, kept: number): void {
     this.crash(node, kept)
     this.restart(node, 'same', 0)
     this.see(node)
@@ -310,7 +256,7 @@ export class ReplicationWorld {
     this.see(node)
   }
 
-  beat(node: Node, wantShutDown = false): void {
+  beat(node: ReplicaNode, wantShutDown = false): void {
     if (!node.alive) return
     const offset = this.#imageSeenBy(node).position.offset
     this.cluster.beat(node.id, { brokerEpoch: node.brokerEpoch, currentMetadataOffset: offset, wantShutDown })
@@ -352,22 +298,16 @@ export class ReplicationWorld {
     this.#images.push(image)
   }
 
-  #imageSeenBy(node: Node): MetadataImage {
+  #imageSeenBy(node: ReplicaNode): MetadataImage {
     return this.#images[node.view] as MetadataImage
   }
 
-  #partitionSeenBy(node: Node): PartitionImage {
+  #partitionSeenBy(node: ReplicaNode): PartitionImage {
     return this.#imageSeenBy(node).partition(TOPIC, 0) as PartitionImage
   }
 
-  #minInsyncSeenBy(node: Node): number | null {
+  #minInsyncSeenBy(node: ReplicaNode): number | null {
     const value = this.#imageSeenBy(node).configOf({ type: 2, name: TOPIC }).get('min.insync.replicas')
     return value === undefined ? null : Number(value)
   }
-}
-
-function commonLength(a: readonly Entry[], b: readonly Entry[]): number {
-  const end = Math.min(a.length, b.length)
-  for (let i = 0; i < end; i++) if (a[i]?.id !== b[i]?.id || a[i]?.epoch !== b[i]?.epoch) return i
-  return end
 }
