@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ResourceType } from '../metadata/records.ts'
+import { ControllerRegistration } from '../protocol/apis/controller-registration.ts'
 import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
 import { UpdateFeatures } from '../protocol/apis/update-features.ts'
 import { ErrorCode } from '../protocol/errors.ts'
@@ -52,10 +53,40 @@ test('turning eligible replicas on makes min.insync.replicas one for all', () =>
   ])
 })
 
-test('a feature level that a broker does not have is refused with the broker', () => {
+test('levels go up by an upgrade and down by a downgrade only', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 })
+  const answer = (level: number, type: number) => setLevel(cluster, ELR, level, type).errorMessage ?? 'NONE'
+  assert.match(answer(0, 1), /Can't downgrade the version of this feature without setting the upgrade type/)
+  assert.equal(answer(0, 2), 'NONE')
+  assert.match(answer(1, 2), /Can't downgrade to a newer version\./)
+  assert.match(answer(1, 0), /does not support the given upgrade type/)
+  assert.equal(answer(1, 1), 'NONE')
+})
+
+test('a feature level that a broker or controller does not have is refused with its number', () => {
   const cluster = new ShardCluster()
   cluster.join({ id: 1 })
   const refused = setLevel(cluster, 'metadata.version', 99)
   assert.equal(refused.errorCode, ErrorCode.INVALID_UPDATE_VERSION)
   assert.match(refused.errorMessage ?? '', /metadata\.version/)
+  cluster.ask(ControllerRegistration, {
+    controllerId: 7,
+    incarnationId: cluster.id(5),
+    zkMigrationReady: false,
+    listeners: [],
+    features: [
+      { name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 },
+      { name: ELR, minSupportedVersion: 0, maxSupportedVersion: 1 },
+    ],
+  })
+  setLevel(cluster, ELR, 0, 2)
+  cluster.ask(ControllerRegistration, {
+    controllerId: 8,
+    incarnationId: cluster.id(5),
+    zkMigrationReady: false,
+    listeners: [],
+    features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
+  })
+  assert.match(setLevel(cluster, ELR, 1).errorMessage ?? '', /Controller 8 only supports versions 0-0/)
 })

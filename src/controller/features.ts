@@ -73,6 +73,7 @@ export function unservedFeatures(levels: Iterable<readonly [name: string, level:
 }
 
 const UPGRADE = 1
+const SAFE_DOWNGRADE = 2
 const UNSAFE_DOWNGRADE = 3
 /** The metadata versions that changed what records say: going back behind one would lose it (Kafka's MetadataVersion). */
 const CHANGED_METADATA = [8, 11, 13, 14, 15, 17, 23, 30, 32, 33]
@@ -86,11 +87,10 @@ export function updateFeatures(
   const seen = new Set<string>()
   let first: Refusal = ACCEPTED
   const results = featureUpdates.map(({ feature, maxVersionLevel, upgradeType, allowDowngrade }) => {
-    const mayLower = version === 0 ? allowDowngrade : upgradeType !== UPGRADE
-    const isUnsafe = version > 0 && upgradeType === UNSAFE_DOWNGRADE
+    const type = version > 0 ? upgradeType : allowDowngrade ? SAFE_DOWNGRADE : UPGRADE
     const result = seen.has(feature)
       ? refusal(ErrorCode.INVALID_REQUEST, `Provided feature can not be listed twice: ${feature}`)
-      : checkLevel(image, broker.brokerId, { feature, level: maxVersionLevel, mayLower, isUnsafe })
+      : checkLevel(image, broker.brokerId, { feature, level: maxVersionLevel, type, isOldRequest: version === 0 })
     seen.add(feature)
     if (result.errorCode !== ErrorCode.NONE && first === ACCEPTED) first = result
     if (result.errorCode === ErrorCode.NONE && maxVersionLevel !== (image.features.get(feature) ?? 0)) {
@@ -109,18 +109,22 @@ export function updateFeatures(
 interface WantedLevel {
   readonly feature: string
   readonly level: number
-  readonly mayLower: boolean
-  /** Even where something is lost. */
-  readonly isUnsafe: boolean
+  readonly type: number
+  /** Version 0 allows to lower a level, but does not say that it is to be lowered. */
+  readonly isOldRequest: boolean
 }
 
 function checkLevel(
   image: MetadataImage,
   controllerId: number,
-  { feature, level, mayLower, isUnsafe }: WantedLevel,
+  { feature, level, type, isOldRequest }: WantedLevel,
 ): Refusal {
   const bad = (why: string) =>
     refusal(ErrorCode.INVALID_UPDATE_VERSION, `Invalid update version ${level} for feature ${feature}. ${why}`)
+  if (type !== UPGRADE && type !== SAFE_DOWNGRADE && type !== UNSAFE_DOWNGRADE) {
+    return bad('The controller does not support the given upgrade type.')
+  }
+  if (level < 0) return bad('A feature version cannot be less than 0.')
   const supported = supportedFeatures.find(({ name }) => name === feature)
   if (supported === undefined || feature === 'kraft.version') {
     return bad(`Local controller ${controllerId} does not support this feature.`)
@@ -129,7 +133,8 @@ function checkLevel(
     return bad(`Local controller ${controllerId} only supports versions ${supported.min}-${supported.max}`)
   }
   const current = image.features.get(feature) ?? 0
-  if (level < current && !mayLower) {
+  if (level > current && type !== UPGRADE && !isOldRequest) return bad("Can't downgrade to a newer version.")
+  if (level < current && type === UPGRADE) {
     return bad(
       `Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.`,
     )
@@ -139,10 +144,16 @@ function checkLevel(
     const [low, high] = [range?.minSupportedVersion ?? 0, range?.maxSupportedVersion ?? 0]
     if (level < low || level > high) return bad(`Broker ${brokerId} only supports versions ${low}-${high}`)
   }
+  for (const { controllerId, features } of image.controllers.values()) {
+    const range = features.find(({ name }) => name === feature)
+    const [low, high] = [range?.minSupportedVersion ?? 0, range?.maxSupportedVersion ?? 0]
+    if (level < low || level > high) return bad(`Controller ${controllerId} only supports versions ${low}-${high}`)
+  }
   if (feature === 'metadata.version' && CHANGED_METADATA.some((each) => level < each && each <= current)) {
-    const why = isUnsafe
-      ? 'Unsafe metadata downgrade is not supported in this version.'
-      : 'Refusing to perform the requested downgrade because it might delete metadata information.'
+    const why =
+      type === UNSAFE_DOWNGRADE
+        ? 'Unsafe metadata downgrade is not supported in this version.'
+        : 'Refusing to perform the requested downgrade because it might delete metadata information.'
     const message = `Unsupported metadata.version downgrade from ${current} to ${level}. ${why}`
     return refusal(ErrorCode.INVALID_UPDATE_VERSION, message)
   }
