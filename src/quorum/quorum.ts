@@ -367,7 +367,11 @@ export class Quorum {
     const unserved = changes.featuresChanged ? unservedFeatures(changes.after.features) : []
     if (unserved.length > 0) {
       const names = unserved.join(', ')
-      this.#fail(new MetadataUnreadableError(`The cluster uses features that this version does not serve: ${names}.`))
+      this.#fail(
+        new MetadataUnreadableError(
+          `The cluster uses features that this version does not serve: ${names}. kafka-features.sh downgrade can lower them.`,
+        ),
+      )
       return
     }
     if (this.#failure === null) this.#published.publish(changes)

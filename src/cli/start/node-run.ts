@@ -71,7 +71,7 @@ export class NodeRun {
 }
 
 /** Why the node cannot start, when that is not a bug of ours. */
-function refusalOf(error: unknown): CommandError | null {
+export function refusalOf(error: unknown): CommandError | null {
   if (error instanceof MembershipRefusedError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof DataFolderError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof NetError) return new CommandError(ExitCode.addressRefused, error.message)
@@ -80,4 +80,9 @@ function refusalOf(error: unknown): CommandError | null {
   if (error instanceof CorruptLogError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof RegistrationRefusedError) return new CommandError(ExitCode.failed, error.message)
   return null
+}
+
+/** The cluster, not this node, is why it cannot go on. */
+export function isUnwanted(error: unknown): boolean {
+  return error instanceof MetadataUnreadableError || error instanceof RegistrationRefusedError
 }

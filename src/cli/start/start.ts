@@ -16,7 +16,7 @@ import { type BannerFacts, banner } from './banner.ts'
 import type { StartFlags } from './command.ts'
 import { nodeCount, supervise } from './supervise.ts'
 import type { ServingMessage } from './supervised-node.ts'
-import { NodeRun } from './node-run.ts'
+import { isUnwanted, NodeRun, refusalOf } from './node-run.ts'
 import type { HttpServer } from './http-server.ts'
 import { readSettings } from './read-settings.ts'
 
@@ -158,8 +158,13 @@ function untilStopped(isSupervised: boolean): Promise<string> {
   })
 }
 
-/** A bug. Nothing in memory can be trusted any more, and nothing is written: the next start recovers from the disk. */
+/** The node cannot go on: it is not wanted any more, or there is a bug. Nothing in memory can be trusted any more, and nothing is written: the next start recovers from the disk. */
 function die(error: unknown): never {
+  const refusal = isUnwanted(error) ? refusalOf(error) : null
+  if (refusal !== null) {
+    process.stderr.write(`millrace: ${refusal.message}\n`)
+    process.exit(refusal.code)
+  }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const kind = error instanceof AssertionError ? 'a broken promise of the code' : 'an unexpected error'
   process.stderr.write(`millrace: stopped because of ${kind}; acknowledged records are safe\n${text}\n`)

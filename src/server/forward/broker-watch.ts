@@ -30,6 +30,7 @@ export class BrokerWatch {
   readonly #reporters = new Map<ClientConnection, string>()
   /** Incarnations whose port let us in. */
   readonly #reachable = new Set<string>()
+  readonly #verifying = new Set<string>()
 
   constructor(env: Env, options: BrokerWatchOptions) {
     this.#env = env
@@ -38,7 +39,11 @@ export class BrokerWatch {
 
   /** The broker reported, by this connection. */
   heard(connection: ClientConnection, brokerId: number, brokerEpoch: number): void {
-    this.#reporters.set(connection, nameOf(brokerId, brokerEpoch))
+    const name = nameOf(brokerId, brokerEpoch)
+    this.#reporters.set(connection, name)
+    if (this.#reachable.has(name)) return
+    const broker = this.#options.image().broker(brokerId)
+    if (broker !== undefined && nameIn(broker) === name) void this.#verify(broker)
   }
 
   connectionClosed(connection: ClientConnection): void {
@@ -60,12 +65,16 @@ export class BrokerWatch {
     const brokers = [...image().brokers.values()].filter(({ brokerId }) => brokerId !== nodeId)
     const names = new Set(brokers.map(nameIn))
     for (const name of this.#reachable) if (!names.has(name)) this.#reachable.delete(name)
-    await Promise.all(
-      brokers.map(async (broker) => {
-        if (broker.fenced || this.#reachable.has(nameIn(broker))) return
-        if ((await this.#probe(broker)) === 'open') this.#reachable.add(nameIn(broker))
-      }),
-    )
+    await Promise.all(brokers.map((broker) => this.#verify(broker)))
+  }
+
+  /** Tries a port that has not let us in yet. One that does not now is tried at the next report. */
+  async #verify(broker: BrokerImage): Promise<void> {
+    const name = nameIn(broker)
+    if (broker.fenced || this.#reachable.has(name) || this.#verifying.has(name)) return
+    this.#verifying.add(name)
+    if ((await this.#probe(broker)) === 'open') this.#reachable.add(name)
+    this.#verifying.delete(name)
   }
 
   async #look(broker: BrokerImage): Promise<void> {
