@@ -10,6 +10,7 @@ import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-conf
 import { ErrorCode } from '../protocol/errors.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { type Client, check } from './client.ts'
+import { ClusterAdmin } from './cluster-admin.ts'
 import { BrokerError } from '../rpc/errors.ts'
 import { GroupAdmin } from './group-admin.ts'
 import { type ListedOffset, listOffsets, type OffsetAt } from './list-offsets.ts'
@@ -120,10 +121,12 @@ const DECISION_TIMEOUT_MS = 30_000
 export class Admin {
   readonly #client: Client
   readonly groups: GroupAdmin
+  readonly cluster: ClusterAdmin
 
   constructor(client: Client) {
     this.#client = client
     this.groups = new GroupAdmin(client)
+    this.cluster = new ClusterAdmin(client)
   }
 
   async createTopics(topics: readonly NewTopic[], { validateOnly = false } = {}): Promise<CreatedTopic[]> {

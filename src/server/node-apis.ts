@@ -68,7 +68,7 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     ...groupApis(parts.groups),
     metadata(source, endpoints, topics),
     describeCluster(source, endpoints),
-    describeTopicPartitions(source, endpoints),
+    describeTopicPartitions(source, endpoints, (topic, partition) => parts.replicas.laggards(topic, partition)),
     listConfigResources(source),
     findCoordinator(source, endpoints, topics),
     initProducerId(producerIds),

@@ -1,4 +1,27 @@
-import { api, array, bool, int16, int32, type RequestOf, type ResponseOf, string, struct, uuid } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  int64,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+  uuid,
+} from '../schema.ts'
+
+const laggard = struct({
+  nodeId: int32,
+  // Wall clock: out of the ISR since then, as far as the present leader knows.
+  sinceMs: int64,
+  // How long ago it had all there was; -1: never under this leader.
+  behindMs: int64,
+  behindRecords: int64,
+  // It has not asked the present leader for anything.
+  isSilent: bool,
+})
 
 const partition = struct({
   errorCode: int16,
@@ -10,6 +33,8 @@ const partition = struct({
   eligibleLeaderReplicas: array(int32).nullable().default(null),
   lastKnownElr: array(int32).nullable().default(null),
   offlineReplicas: array(int32),
+  // Ours, from the broker that leads the partition: who is not in sync.
+  laggards: array(laggard).default([]).tag(10001),
 })
 
 const topic = struct({

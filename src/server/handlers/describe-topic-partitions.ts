@@ -7,6 +7,7 @@ import {
 } from '../../protocol/apis/describe-topic-partitions.ts'
 import { ErrorCode } from '../../protocol/errors.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import type { Laggard } from '../../replica/laggards.ts'
 import type { Call } from '../connections/call.ts'
 import { type ServedApi, serve } from '../dispatch/served-api.ts'
 import type { Endpoints } from '../endpoints.ts'
@@ -21,7 +22,7 @@ type TopicAnswer = Response['topics'][number]
 const PARTITIONS_MAX = 2000
 
 /** Served at 0 (KIP-966). Topics come sorted by name, page by page: the cursor says where the next page begins. */
-export function describeTopicPartitions(source: MetadataSource, endpoints: Endpoints): ServedApi {
+export function describeTopicPartitions(source: MetadataSource, endpoints: Endpoints, laggards: LaggardsOf): ServedApi {
   const handle = ({ topics, cursor, responsePartitionLimit }: DescribeTopicPartitionsRequest, call: Call): Response => {
     const problem = cursorProblem(topics, cursor)
     if (problem !== null) return { topics: topics.map(({ name }) => refused(name, problem)), nextCursor: null }
@@ -43,7 +44,10 @@ export function describeTopicPartitions(source: MetadataSource, endpoints: Endpo
       answers.push(
         present(
           topic,
-          shown.map((partition, index) => view(viewer, first + index, partition)),
+          shown.map((partition, index) => ({
+            ...view(viewer, first + index, partition),
+            laggards: laggardsIn(laggards(name, first + index)),
+          })),
         ),
       )
       room -= shown.length
@@ -55,6 +59,15 @@ export function describeTopicPartitions(source: MetadataSource, endpoints: Endpo
     return { topics: answers, nextCursor: null }
   }
   return serve(DescribeTopicPartitions, handle)
+}
+
+/** Replicas out of sync, of a partition that this node leads. */
+export type LaggardsOf = (topic: string, partition: number) => readonly Laggard[]
+
+function laggardsIn(laggards: readonly Laggard[]) {
+  return laggards.map(({ nodeId, sinceMs, behindMs, behindRecords, why }) => {
+    return { nodeId, sinceMs, behindMs: behindMs ?? -1, behindRecords, isSilent: why === 'silent' }
+  })
 }
 
 function view(viewer: PartitionViewer, index: number, partition: TopicImage['partitions'][number]) {
