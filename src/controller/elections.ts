@@ -25,19 +25,31 @@ export function withoutBroker(context: Ruling, brokerId: number): Changes {
   )
 }
 
+/** What is left of a replica when its broker comes back. */
+export type Remains = 'all' | 'maybe-less' | 'nothing'
+
 /**
- * `brokerId` comes back, or is taken out, and `lost` says for which partitions it may miss committed records: there it
- * is neither in sync nor eligible any more (I9). For all others it is a broker that stops.
+ * `brokerId` comes back, or is taken out. Where it may miss committed records it is neither in sync nor eligible any more
+ * (I9); where its disk is another one, its replica lies on that now (`directory`), empty, and does not count as the last
+ * leader either. For all others it is a broker that stops.
  */
 export function withBrokerReplaced(
   context: Ruling,
   brokerId: number,
-  lost: (partition: PartitionImage, rules: TopicRules) => boolean,
+  directory: string | null,
+  remains: (partition: PartitionImage, rules: TopicRules) => Remains,
 ): Changes {
   return changesOf(context, topicsOn(context, brokerId), { gone: brokerId }, (partition, rules) => {
-    if (![...partition.isr, ...partition.elr].includes(brokerId)) return null
+    const left = partition.replicas.includes(brokerId) ? remains(partition, rules) : 'all'
     const isr = without(partition.isr, brokerId)
-    return lost(partition, rules) ? { isr, lost: [brokerId] } : { isr }
+    if (left === 'nothing') {
+      // Where it is kept in sync for want of a better one, it must not be taken for what was there.
+      const moves = directory !== null && (rules.elr || isr.length > 0 || !partition.isr.includes(brokerId))
+      const directories = moves ? { directories: new Map([[brokerId, directory]]) } : {}
+      return { isr, lost: [brokerId], emptied: brokerId, ...directories }
+    }
+    if (![...partition.isr, ...partition.elr].includes(brokerId)) return null
+    return left === 'all' ? { isr } : { isr, lost: [brokerId] }
   })
 }
 

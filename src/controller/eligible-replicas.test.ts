@@ -109,8 +109,26 @@ test('an empty disk in the place of the old one is not the replica that was ther
   const cluster = orders({ replicas: [1] })
   cluster.lose(1)
   restart(cluster, { id: 1, directory: cluster.id(9) })
-  assert.equal(state(cluster), 'leader=-1 isr= elr= last=1')
-  assert.equal(electUnclean(cluster)?.errorCode, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+  assert.equal(state(cluster), 'leader=-1 isr= elr=')
+  // A human may begin anew with what is there now.
+  assert.equal(electUnclean(cluster)?.errorCode, ErrorCode.NONE)
+  assert.equal(state(cluster), 'leader=1 isr=1 elr= recovering')
+})
+
+test('a broker with an empty disk follows, catches up, and may lead again', () => {
+  const cluster = orders()
+  restart(cluster, { id: 2, directory: cluster.id(9) })
+  assert.equal(state(cluster), 'leader=1 isr=1,3 elr=')
+  cluster.alterIsr('orders', 0, [1, 3, 2])
+  lose(cluster, 1, 3)
+  assert.equal(state(cluster), 'leader=2 isr=2 elr=3')
+})
+
+test('without eligible replicas an empty disk is not taken for the copy that was last in sync there', () => {
+  const cluster = orders({ elr: false })
+  lose(cluster, 3, 2, 1)
+  restart(cluster, { id: 1, directory: cluster.id(9) })
+  assert.equal(state(cluster), 'leader=-1 isr=1 elr=')
 })
 
 test('a relaxed topic may lose what was in memory: after an unclean stop of all, its last leader leads, recorded', () => {

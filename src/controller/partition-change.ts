@@ -10,6 +10,8 @@ export interface PartitionTarget {
   readonly isr?: readonly number[]
   /** These may miss committed records, whatever they were: they are not eligible any more. */
   readonly lost?: readonly number[]
+  /** Its disk is another, empty one: not even as the last leader may it lead again. */
+  readonly emptied?: number
   readonly leaderRecoveryState?: number
   /** By broker; where a replica lies that did not lie there before. */
   readonly directories?: ReadonlyMap<number, string>
@@ -73,7 +75,7 @@ export function changeOf(partition: PartitionImage, target: PartitionTarget, rul
   else if (!partition.replicas.every((id) => replicas.includes(id))) fields.leader = found.leader
   if (!sameList(isr, partition.isr)) fields.isr = isr
   if (!sameList(after.elr, partition.elr)) fields.eligibleLeaderReplicas = after.elr
-  const lastLeader = lastLeaderAfter(partition, fields.leader, rules)
+  const lastLeader = lastLeaderAfter(partition, fields.leader, rules).filter((id) => id !== target.emptied)
   if (!sameList(lastLeader, partition.lastKnownElr)) fields.lastKnownElr = lastLeader
   if (!sameList(replicas, partition.replicas)) fields.replicas = replicas
   if (!sameList(adding, partition.addingReplicas)) fields.addingReplicas = adding

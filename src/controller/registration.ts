@@ -66,12 +66,14 @@ function replaced(context: DecisionContext, request: BrokerRegistrationRequest, 
   const stoppedCleanly = existing !== undefined && previousBrokerEpoch === existing.brokerEpoch
   // Its folder says that it was the last to run on it: not an older one that was restored.
   const ranOnThisFolder = existing !== undefined && ownIncarnations.includes(existing.incarnationId)
-  return withBrokerReplaced(context, brokerId, (partition, rules) => {
+  // One with several directories says itself where its replicas lie now (AssignReplicasToDirs).
+  const only = logDirs.length === 1 ? (logDirs[0] as string) : null
+  return withBrokerReplaced(context, brokerId, only, (partition, rules) => {
     const directory = partition.directories[partition.replicas.indexOf(brokerId)]
-    if (directory !== undefined && !isUndecided(directory) && !logDirs.includes(directory)) return true
+    if (directory !== undefined && !isUndecided(directory) && !logDirs.includes(directory)) return 'nothing'
     // Without the feature nobody stays eligible, and the last one in sync is kept, however it stopped.
-    if (!isElrOn(image) || stoppedCleanly) return false
-    return !(ranOnThisFolder && losesNothingInCrash(image, rules, partition))
+    if (!isElrOn(image) || stoppedCleanly) return 'all'
+    return ranOnThisFolder && losesNothingInCrash(image, rules, partition) ? 'all' : 'maybe-less'
   })
 }
 
@@ -129,6 +131,6 @@ export function unregisterBroker(
   }
   sessions.forget(brokerId)
   const record: MetadataRecord = { type: 'UnregisterBroker', value: { brokerId, brokerEpoch: broker.brokerEpoch } }
-  const { records, notices } = withBrokerReplaced(context, brokerId, () => true)
+  const { records, notices } = withBrokerReplaced(context, brokerId, null, () => 'maybe-less')
   return { records: [...records, record], notices, response: { throttleTimeMs: 0, ...ACCEPTED } }
 }
