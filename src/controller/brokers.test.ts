@@ -62,13 +62,14 @@ test('a process restarted on its folder takes the place of the one before at onc
   assert.ok(brokerEpoch > before)
 })
 
-test('another folder or host with the id of a living broker is refused, until that one falls silent or is lost', () => {
+test('another folder, or a copy elsewhere, with the id of a living broker is refused, until that one falls silent or is lost', () => {
   const cluster = new ShardCluster()
   cluster.join({ id: 1 }, { id: 2 }, { id: 3 })
   const elsewhere = { directory: cluster.id(7) }
   const { DUPLICATE_BROKER_REGISTRATION, NONE } = ErrorCode
   assert.equal(cluster.register({ id: 2, ...elsewhere }).errorCode, DUPLICATE_BROKER_REGISTRATION)
   assert.equal(cluster.register({ id: 2, host: 'copy' }).errorCode, DUPLICATE_BROKER_REGISTRATION)
+  assert.equal(cluster.register({ id: 2, port: 9192 }).errorCode, DUPLICATE_BROKER_REGISTRATION)
   cluster.nowMs += 3000
   assert.equal(cluster.register({ id: 2, ...elsewhere }).errorCode, NONE)
   cluster.lose(3)

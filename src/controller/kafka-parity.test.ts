@@ -24,7 +24,7 @@ const differences: Readonly<Record<string, readonly Difference[]>> = {
       after: 'register 1 clean',
       kafka: 'DUPLICATE_BROKER_REGISTRATION\n',
       ours: 'NONE\n',
-      why: 'the same folders on the same host: the process before is dead',
+      why: 'the same folders behind the same address: the process before is dead',
     },
     {
       after: 'assign 4 kept-0 dir=lost',

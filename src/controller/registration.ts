@@ -101,12 +101,16 @@ function registrationError(
 }
 
 /**
- * The same data folders on the same host: their lock proves that the process before is dead, so its session need not run
- * out. A copy of the folders elsewhere, or another folder with the id of a living broker, must wait and is refused.
+ * The same data folders behind the same address: it could not be bound if the process before still lived, so its session
+ * need not run out. Their lock alone proves nothing, for a copy has its own: one that runs beside the original, or
+ * another folder with the id of a living broker, must wait and is refused.
  */
 function isSamePlace(existing: BrokerImage, { logDirs, listeners }: BrokerRegistrationRequest): boolean {
   const sameFolders = logDirs.length === existing.logDirs.length && logDirs.every((id) => existing.logDirs.includes(id))
-  return sameFolders && listeners[0]?.host === existing.endpoints[0]?.host
+  const isBoundAgain = existing.endpoints.some(({ host, port }) =>
+    listeners.some((listener) => listener.host === host && listener.port === port),
+  )
+  return sameFolders && isBoundAgain
 }
 
 function areSoundDirectories(image: MetadataImage, brokerId: number, logDirs: readonly string[]): boolean {

@@ -41,8 +41,8 @@ export class RegistrationRefusedError extends Error {
   override name = 'RegistrationRefusedError'
   readonly errorCode: number
 
-  constructor(what: string, errorCode: number) {
-    super(`The controller refuses the ${what} of this broker: ${errorName(errorCode)}`)
+  constructor(message: string, errorCode: number) {
+    super(`${message} (${errorName(errorCode)})`)
     this.errorCode = errorCode
   }
 }
@@ -51,6 +51,8 @@ export class RegistrationRefusedError extends Error {
 const QUICK_MS = 10
 /** Before a request that failed, or a registration that another incarnation stands in the way of, is tried again. */
 const RETRY_MS = 200
+/** While a request is tried again for the same reason, it is said this often. */
+const SAID_EVERY_MS = 30_000
 
 /**
  * A broker's relation to its controller (KIP-631): registers this incarnation, fenced; reports at intervals how far it has
@@ -67,6 +69,8 @@ export class BrokerLifecycle {
   #wantsShutDown = false
   #stopped = false
   #timer: Timer | null = null
+  /** The trouble that was told last, and when. */
+  #said: { readonly text: string; readonly atMs: number } | null = null
   /** Whether an answer ends the waiting, and who waits. */
   #waiting: { isReached(response: BrokerHeartbeatResponse): boolean; resolve(): void } | null = null
 
@@ -94,13 +98,16 @@ export class BrokerLifecycle {
       const response = await this.#tryRegister()
       if (response?.errorCode === ErrorCode.NONE) {
         this.#brokerEpoch = response.brokerEpoch
+        this.#said = null
         this.#schedule(this.#options.heartbeatIntervalMs)
         return response.brokerEpoch
       }
       const mayWait = response?.errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION && this.#options.givesWay !== true
       if (response !== null && !mayWait) {
-        throw new RegistrationRefusedError('registration', response.errorCode)
+        const message = `the controller refuses the registration of node ${this.#options.brokerId}`
+        throw new RegistrationRefusedError(message, response.errorCode)
       }
+      if (mayWait) this.#sayDuplicate()
       await sleep(this.#env.timers, RETRY_MS)
       if (this.#stopped) return -1
     }
@@ -127,9 +134,23 @@ export class BrokerLifecycle {
         ownIncarnations,
       })
     } catch (error) {
-      this.#env.log.warn('No controller took the registration', { reason: (error as Error).message })
+      this.#say('No controller took the registration', { reason: (error as Error).message })
       return null
     }
+  }
+
+  /** A process that died counts as alive until its session ends; another one for as long as it runs. */
+  #sayDuplicate(): void {
+    const message = 'Another process is this node in the cluster; waiting until it is gone'
+    this.#say(message, { nodeId: this.#options.brokerId, hint: 'is this folder a copy, or --node-id taken?' })
+  }
+
+  #say(message: string, fields: Readonly<Record<string, string | number>>): void {
+    const nowMs = this.#env.clock.monotonicMs()
+    const text = `${message} ${fields['reason']}`
+    if (this.#said?.text === text && nowMs - this.#said.atMs < SAID_EVERY_MS) return
+    this.#said = { text, atMs: nowMs }
+    this.#env.log.warn(message, fields)
   }
 
   /** The broker is ready for clients. Resolves when the controller has unfenced it, or when `abandon` was called. */
@@ -180,7 +201,7 @@ export class BrokerLifecycle {
       (response) => this.#onBeaten(response),
       (error: Error) => {
         if (this.#stopped) return
-        this.#env.log.warn('No controller took the heartbeat', { reason: error.message })
+        this.#say('No controller took the heartbeat', { reason: error.message })
         this.#schedule(RETRY_MS)
       },
     )
@@ -190,9 +211,13 @@ export class BrokerLifecycle {
     if (this.#stopped) return
     if (response.errorCode !== ErrorCode.NONE) {
       this.#isFenced = true
-      this.#options.onRefused(new RegistrationRefusedError('heartbeat', response.errorCode))
+      const message =
+        `the cluster knows this process as node ${this.#options.brokerId} no more: another one took its place ` +
+        '(is there a copy of its folder?), or it was unregistered'
+      this.#options.onRefused(new RegistrationRefusedError(message, response.errorCode))
       return
     }
+    this.#said = null
     this.#isFenced = response.isFenced
     if (this.#waiting?.isReached(response)) {
       this.#waiting.resolve()

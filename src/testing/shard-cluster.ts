@@ -17,6 +17,7 @@ export interface TestBroker {
   readonly id: number
   readonly zone?: string
   readonly host?: string
+  readonly port?: number
   /** As another disk would have. */
   readonly directory?: string
   /** Instead of one. */
@@ -119,14 +120,14 @@ export class ShardCluster {
   }
 
   register(broker: TestBroker, incarnationId = this.id(2)): ResponseOf<typeof BrokerRegistration> {
-    const { id, zone, host, directory, previousBrokerEpoch = -1, isKafka = false } = broker
+    const { id, zone, host, port = 9092, directory, previousBrokerEpoch = -1, isKafka = false } = broker
     const registered = this.image.broker(id)?.incarnationId
     const ownIncarnations = isKafka ? [] : (broker.ownIncarnations ?? (registered === undefined ? [] : [registered]))
     return this.ask(BrokerRegistration, {
       brokerId: id,
       clusterId: TEST_CLUSTER_ID,
       incarnationId,
-      listeners: [{ name: 'PLAINTEXT', host: host ?? `host-${id}`, port: 9092, securityProtocol: 0 }],
+      listeners: [{ name: 'PLAINTEXT', host: host ?? `host-${id}`, port, securityProtocol: 0 }],
       features: registeredFeatures(!isKafka).map(({ name, min, max }) => {
         return { name, minSupportedVersion: min, maxSupportedVersion: max }
       }),
