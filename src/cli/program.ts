@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { CommandError, ExitCode } from './exit-code.ts'
+import { addCluster } from './cluster/command.ts'
 import { addConsume } from './consume/command.ts'
 import { addDump } from './dump/command.ts'
 import { addGroup } from './group/command.ts'
@@ -26,6 +27,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   addProduce(program)
   addConsume(program)
   addGroup(program)
+  addCluster(program)
   addDump(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
