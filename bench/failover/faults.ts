@@ -109,4 +109,11 @@ const rolling: Fault = async (rig, note) => {
   note('rolling restart: longest gap', rig.longestGap(partitions))
 }
 
-export const faults: Readonly<Record<string, Fault>> = { kill, pause, cut, controller, stop, rolling }
+/** What batches, the machine and its other work do without any fault. */
+const calm: Fault = async (rig, note) => {
+  rig.acks.clear()
+  for (let second = 0; second < 5; second++) await rig.flowing(partitions)
+  note('no fault, five seconds: longest gap', rig.longestGap(partitions))
+}
+
+export const faults: Readonly<Record<string, Fault>> = { calm, kill, pause, cut, controller, stop, rolling }

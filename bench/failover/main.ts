@@ -43,6 +43,7 @@ const directory = temporaryDirectory('failover')
 
 /** Names of figures, with what they should be at most. */
 const goals: Readonly<Record<string, { median?: number; worst?: number }>> = {
+  'no fault, five seconds: longest gap': {},
   'kill -9 of the leader: gap': { median: 500, worst: 1500 },
   'kill -9 of a node: gap of partitions it did not lead': {},
   'SIGSTOP of the leader: gap': { worst: 5000 },
@@ -58,6 +59,10 @@ const goals: Readonly<Record<string, { median?: number; worst?: number }>> = {
 const figures = new Figures()
 
 const silent = new Set(['pause', 'cut'])
+const impatient: Readonly<Record<LoadClient, Record<string, string>>> = {
+  librdkafka: { 'socket.timeout.ms': '1000', 'socket.connection.setup.timeout.ms': '1000' },
+  java: { 'request.timeout.ms': '1000', 'socket.connection.setup.timeout.ms': '1000' },
+}
 
 /** Faults that want the same client share one cluster. */
 async function runOn(kind: ServerKind, names: readonly string[], settings: Record<string, string>): Promise<void> {
@@ -84,7 +89,7 @@ for (const kind of kinds) {
   const few = wanted.filter((name) => !silent.has(name))
   await runOn(kind, few, {})
   const quiet = wanted.filter((name) => silent.has(name))
-  await runOn(kind, quiet, client === 'java' ? { 'request.timeout.ms': '1000' } : { 'socket.timeout.ms': '1000' })
+  await runOn(kind, quiet, impatient[client])
 }
 
 function cells(list: readonly number[]): [string, string] {
