@@ -29,8 +29,6 @@ const kill: Fault = async ({ cluster }, nodeId) => {
   return () => cluster.restart(nodeId)
 }
 
-const killController: Fault = async (context) => kill(context, await context.cluster.controller())
-
 const stop: Fault = async ({ cluster }, nodeId) => {
   await cluster.node(nodeId).stop()
   return () => cluster.restart(nodeId)
@@ -118,10 +116,17 @@ function othersOf(cluster: Cluster, nodeId: number): number[] {
   return cluster.nodes.map(({ place }) => place.nodeId).filter((id) => id !== nodeId)
 }
 
-/** By name, with how long it may last, in ms. */
-const faults: Readonly<Record<string, { run: Fault; forMs: readonly [number, number] }>> = {
+interface Kind {
+  readonly run: Fault
+  /** Shortest and longest. */
+  readonly forMs: readonly [number, number]
+  /** Left out: any node. */
+  whom?(context: Context): Promise<number>
+}
+
+const faults: Readonly<Record<string, Kind>> = {
   'kill -9': { run: kill, forMs: [0, 8000] },
-  'kill -9 of the controller': { run: killController, forMs: [0, 8000] },
+  'kill -9 of the controller': { run: kill, forMs: [0, 8000], whom: ({ cluster }) => cluster.controller() },
   SIGSTOP: { run: pause, forMs: [500, 12_000] },
   SIGTERM: { run: stop, forMs: [0, 2000] },
   'zone cut off': { run: isolate, forMs: [500, 12_000] },
@@ -152,20 +157,20 @@ export class Nemesis {
     const name = random.pick(this.#names)
     const fault = faults[name]
     if (fault === undefined) throw new Error(`no fault ${name}; there are ${faultNames.join(', ')}`)
-    await this.#run(name, fault.run, random.between(...(fault.forMs as [number, number])))
+    await this.#run(name, fault, random.between(...fault.forMs))
   }
 
   /** A whole zone is gone for so long. */
   async loseZone(forMs: number): Promise<void> {
-    await this.#run('zone lost', isolate, forMs)
+    await this.#run('zone lost', { run: isolate, forMs: [forMs, forMs] }, forMs)
   }
 
-  async #run(name: string, fault: Fault, forMs: number): Promise<void> {
+  async #run(name: string, { run, whom }: Kind, forMs: number): Promise<void> {
     const { cluster, random } = this.#context
-    const nodeId = random.pick(cluster.nodes).place.nodeId
+    const nodeId = whom === undefined ? random.pick(cluster.nodes).place.nodeId : await whom(this.#context)
     const strike: Strike = { name, text: `${name}, node ${nodeId}, ${forMs} ms`, fromMs: Date.now(), toMs: 0 }
     this.strikes.push(strike)
-    const undo = await fault(this.#context, nodeId)
+    const undo = await run(this.#context, nodeId)
     await new Promise((resolve) => setTimeout(resolve, forMs))
     await undo()
     strike.toMs = Date.now()
