@@ -79,7 +79,12 @@ const settings: Record<LoadClient, Record<string, string>> = {
     'socket.connection.setup.timeout.ms': '1000',
     'reconnect.backoff.max.ms': '500',
   },
-  java: { 'request.timeout.ms': '1000', 'socket.connection.setup.timeout.ms': '1000' },
+  java: {
+    'request.timeout.ms': '1000',
+    'socket.connection.setup.timeout.ms': '1000',
+    // Its records are small, and each that waits takes many times its size of the client's memory.
+    'buffer.memory': '8388608',
+  },
 }
 const loads = (['librdkafka', 'java'] as const).map((client, producer) => {
   return new Load({

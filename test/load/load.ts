@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Ack } from '../history/ledger.ts'
@@ -48,18 +48,23 @@ export class Load {
     this.#options = options
     const [command, args] = options.client === 'java' ? javaCommand(options) : librdkafkaCommand(options)
     const [first = command, ...rest] = [...(options.wrapper ?? []), command, ...args]
-    this.#child = spawn(first, rest, { stdio: ['ignore', 'pipe', 'ignore'] })
+    const errors = openSync(join(options.directory, `producer-${options.producer}.errors`), 'w')
+    this.#child = spawn(first, rest, { stdio: ['ignore', 'pipe', errors] })
+    closeSync(errors)
     track(this.#child)
     const { stdout } = this.#child
     if (stdout === null) throw new Error('no pipe from the producer')
     const lines = createInterface({ input: stdout })
     lines.on('line', (line) => (options.client === 'java' ? this.#onJson(line) : this.#onWords(line)))
-    this.#ended = new Promise((resolve) => lines.once('close', resolve))
-    this.#child.once('close', (code) => {
-      // A JVM tells the signal that ended it even when it ended well.
-      if (code !== 0 && !(options.client === 'java' && code === 143)) {
-        this.failures.push(`the producer ended with ${code}`)
-      }
+    const told = new Promise<void>((resolve) => lines.once('close', resolve))
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('close', (code) => {
+        // A JVM tells the signal that ended it even when it ended well.
+        if (code !== 0 && !(options.client === 'java' && code === 143)) {
+          this.failures.push(`producer ${options.producer} (${options.client}) ended with ${code}`)
+        }
+        void told.then(resolve)
+      })
     })
   }
 
@@ -99,7 +104,10 @@ export class Load {
     const deadline = performance.now() + timeoutMs
     while (this.acknowledged < goal) {
       this.#throwFailures()
-      if (performance.now() > deadline) throw new Error(`no ${count} records acknowledged within ${timeoutMs} ms`)
+      if (performance.now() > deadline) {
+        const { client, producer } = this.#options
+        throw new Error(`no ${count} records acknowledged to ${client} (producer ${producer}) within ${timeoutMs} ms`)
+      }
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }
@@ -133,7 +141,7 @@ function javaCommand(options: LoadOptions): [string, string[]] {
   const args = ['--bootstrap-server', addresses, '--topic', topic, '--value-prefix', String(producer)]
   args.push('--throughput', String(perSecond === 0 ? -1 : perSecond), '--command-config', file)
   if (keys !== undefined) args.push('--repeating-keys', String(keys))
-  return ['java', toolArguments('verifiable-producer', args)]
+  return ['java', toolArguments('verifiable-producer', args, '1G')]
 }
 
 /** Tells a run's records from others. `valueBytes` has the producers that pad their values. */
