@@ -137,6 +137,7 @@ export class Partition {
     assert(this.#rearranging === null, `${this.name} is led while it is being truncated`)
     this.#endLeadership(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     this.#endFollowing()
+    log.keepsTail = true
     log.assignLeaderEpoch(options.leaderEpoch)
     this.leader = new PartitionLeader({
       ...options,
@@ -154,7 +155,9 @@ export class Partition {
 
   /** Another node leads, in an epoch that is new here. */
   follow({ leaderId, leaderEpoch }: FollowOptions): PartitionFollower | null {
-    if (this.isOffline) return null
+    const { log } = this
+    if (log === null || log.failure !== null) return null
+    log.keepsTail = false
     this.#endFollowing()
     this.follower = new PartitionFollower({ leaderId, leaderEpoch, highWatermark: this.#highWatermark })
     return this.follower

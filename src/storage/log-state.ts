@@ -52,6 +52,8 @@ export class LogState {
   config: LogConfig
   segments: Segment[] = []
   tail: Tail
+  /** Batches stay in memory for readers when they are in the file. */
+  keepsTail = true
   epochs = new LeaderEpochs()
   producers = new ProducerStates()
   logStartOffset = 0

@@ -112,6 +112,7 @@ export class LogWriter {
     }
     for (const entry of entries) segment.writtenBytes += entry.buffer.length
     state.tail.written(entries)
+    if (!state.keepsTail) state.context.tails.trim(state.tail, 0)
     state.writtenOffset = (entries.at(-1) as TailEntry).endOffset
     if (isDurable) segment.syncedBytes = segment.writtenBytes
     if (isDurable && this.#isAllElseDurable) {

@@ -108,6 +108,14 @@ export class PartitionLog {
     return this.#state.segments.length
   }
 
+  /**
+   * Whether what is in the file also stays in memory for a while. Nobody reads the newest records of a follower: their
+   * memory is better used for the next ones.
+   */
+  set keepsTail(keeps: boolean) {
+    this.#state.keepsTail = keeps
+  }
+
   get epochs(): LeaderEpochs {
     return this.#state.epochs
   }
