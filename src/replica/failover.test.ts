@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Sim } from '../sim/sim.ts'
 import { simulate } from '../sim/sim.ts'
+import { LOST_DIRECTORY } from './directory-reports.ts'
 import { type ClusterSettings, ReplicaCluster } from '../testing/replica-cluster.ts'
 import { batchOf, requestContext } from '../testing/replica-node.ts'
 
@@ -218,4 +219,26 @@ test('scenario 17: a replica that returns below the leader’s start begins ther
     cluster.controller.lead('a', 3)
     await sim.runFor(50)
     assert.equal((await cluster.node(3).produce('a', batch(4))).baseOffset, 4)
+  }))
+
+test('a leader whose log fails is followed by another at once, and a follower whose log fails leaves the in-sync replicas', () =>
+  withTopic(async (cluster, sim) => {
+    await cluster.node(1).produce('a', batchOf(['0']))
+    cluster.node(1).machine.failDisk({ operation: 'write', pathEnd: '.log', code: 'EIO', times: 1 })
+    const failed = await cluster.node(1).produce('a', batchOf(['1']))
+    assert.equal(failed.errorCode, ErrorCode.KAFKA_STORAGE_ERROR)
+    await sim.runFor(100)
+    assert.equal((await cluster.node(2).produce('a', batchOf(['1']))).errorCode, 0)
+    assert.deepEqual(cluster.controller.image.partition('a', 0)?.isr, [2, 3])
+    // The next process finds a log that is well, and takes part again.
+    cluster.node(1).kill()
+    await cluster.node(1).start()
+    await sim.runFor(1500)
+    assert.deepEqual(cluster.controller.image.partition('a', 0)?.isr, [2, 3, 1])
+    assert.notEqual(cluster.controller.image.partition('a', 0)?.directories[0], LOST_DIRECTORY)
+    cluster.node(3).machine.failDisk({ operation: 'write', pathEnd: '.log', code: 'EIO', times: 1 })
+    const beganMs = sim.nowMs
+    await cluster.node(2).produce('a', batchOf(['2']))
+    assert.ok(sim.nowMs - beganMs < 100, `${sim.nowMs - beganMs} ms`)
+    assert.deepEqual(cluster.controller.image.partition('a', 0)?.isr, [2, 1])
   }))

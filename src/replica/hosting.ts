@@ -8,6 +8,7 @@ import { METADATA_TOPIC, partitionName, type TopicPartition } from '../model/ids
 import type { EligibleBroker } from '../partition/types.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { inParallel } from '../storage/parallel.ts'
+import { type DirectoryReports, LOST_DIRECTORY } from './directory-reports.ts'
 import type { Followers } from './followers.ts'
 import type { HighWatermarks } from './high-watermarks.ts'
 import type { HostedPartitions } from './hosted.ts'
@@ -28,6 +29,7 @@ export interface HostingParts {
   readonly highWatermarks: HighWatermarks
   /** Null where there are no other nodes. */
   readonly followers: Followers | null
+  readonly reports: DirectoryReports | null
   readonly throttles: Throttles
   readonly partitionEvents: PartitionEvents
 }
@@ -179,10 +181,12 @@ export class Hosting {
     opened: ConstructorParameters<typeof Partition>[1],
   ): void {
     const settings = this.#settingsOf(topicPartition.topic, this.#hosted.image)
-    this.#hosted.add(new Partition({ topicPartition, topicId }, opened, settings, this.#parts.partitionEvents))
+    const partition = new Partition({ topicPartition, topicId }, opened, settings, this.#parts.partitionEvents)
+    this.#hosted.add(partition)
     if (!('error' in opened)) return
-    const { topic, partition } = topicPartition
-    this.#env.log.error('A log could not be opened', { topic, partition, reason: opened.error.message })
+    this.#parts.reports?.changed(partition)
+    const { topic, partition: index } = topicPartition
+    this.#env.log.error('A log could not be opened', { topic, partition: index, reason: opened.error.message })
     this.#options.events.onOffline(topicPartition, opened.error)
   }
 
@@ -227,6 +231,9 @@ export class Hosting {
     if (!placed.replicas.includes(nodeId)) return
     partition.leaderId = placed.leader
     partition.leaderEpoch = placed.leaderEpoch
+    // It was offline in an earlier life of this node.
+    const isLost = placed.directories[placed.replicas.indexOf(nodeId)] === LOST_DIRECTORY
+    if (isLost && !partition.isOffline) this.#parts.reports?.changed(partition)
     if (placed.leader === nodeId && !this.#isOfEarlierLife(image)) this.#lead(partition, placed, image)
     else this.#follow(partition, placed)
   }
@@ -291,14 +298,13 @@ export class Hosting {
   }
 }
 
-/** The replicas that may be in the ISR now. */
-function eligibleOf({ replicas }: PartitionImage, image: MetadataImage): EligibleBroker[] {
+/** The replicas that may be in the ISR now: nobody waits for one whose broker is gone, or whose log has failed. */
+function eligibleOf({ replicas, directories }: PartitionImage, image: MetadataImage): EligibleBroker[] {
   const eligible: EligibleBroker[] = []
-  for (const id of replicas) {
+  for (const [index, id] of replicas.entries()) {
     const broker = image.broker(id)
-    if (broker !== undefined && !broker.fenced && !broker.inControlledShutdown) {
-      eligible.push({ id, brokerEpoch: broker.brokerEpoch })
-    }
+    if (broker === undefined || broker.fenced || broker.inControlledShutdown) continue
+    if (directories[index] !== LOST_DIRECTORY) eligible.push({ id, brokerEpoch: broker.brokerEpoch })
   }
   return eligible
 }

@@ -25,6 +25,7 @@ import {
   type OffsetForLeaderEpochAnswer,
   offsetForLeaderEpoch,
 } from './describe.ts'
+import { DirectoryReports } from './directory-reports.ts'
 import { type FetchAnswer, FetchService } from './fetch.ts'
 import type { FetchLimits } from './fetch-requests.ts'
 import { FetchSessions } from './fetch-sessions.ts'
@@ -79,6 +80,7 @@ export class ReplicaManager {
   readonly #replicaFetch: ReplicaFetchService
   readonly #followers: Followers | null
   readonly #proposals: IsrProposals | null
+  readonly #reports: DirectoryReports | null
   readonly #throttles: Throttles
   readonly #timers = new Set<Timer>()
   #turn: Promise<void> = Promise.resolve()
@@ -105,15 +107,29 @@ export class ReplicaManager {
     this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)
     const { cluster } = options
     this.#followers = cluster === undefined ? null : new Followers(env, this.#fetcherOptions(cluster))
-    this.#proposals = cluster === undefined ? null : new IsrProposals(env, { nodeId: options.nodeId, ...cluster })
+    const { nodeId } = options
+    const { directoryId } = options.logs.metaProperties
+    this.#proposals = cluster === undefined ? null : new IsrProposals(env, { nodeId, ...cluster })
+    this.#reports = cluster === undefined ? null : new DirectoryReports(env, { nodeId, directoryId, ...cluster })
     const partitionEvents: PartitionEvents = {
       nowMs: () => env.clock.monotonicMs(),
       proposeIsr: (partition, effect) => this.#proposals?.propose(partition, effect),
-      failed: (partition, error) => options.events.onOffline(partition.topicPartition, error),
+      failed: (partition, error) => {
+        this.#reports?.changed(partition)
+        options.events.onOffline(partition.topicPartition, error)
+      },
     }
     const { hosted } = this
     const [highWatermarks, followers] = [this.#highWatermarks, this.#followers]
-    this.#hosting = new Hosting(env, { options, hosted, highWatermarks, followers, throttles, partitionEvents })
+    this.#hosting = new Hosting(env, {
+      options,
+      hosted,
+      highWatermarks,
+      followers,
+      reports: this.#reports,
+      throttles,
+      partitionEvents,
+    })
   }
 
   #fetcherOptions(cluster: ClusterOptions): FetcherOptions {
@@ -171,6 +187,7 @@ export class ReplicaManager {
     await this.#highWatermarks.write()
     this.#followers?.stop()
     this.#proposals?.stop()
+    this.#reports?.stop()
     for (const partition of this.hosted) this.#hosting.resign(partition)
     this.#replicaSessions.close()
     this.#deadlines.close()

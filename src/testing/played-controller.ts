@@ -7,6 +7,12 @@ import {
   partitionChange,
   type PartitionRecord,
 } from '../metadata/records.ts'
+import type {
+  AssignReplicasToDirsRequest,
+  AssignReplicasToDirsResponse,
+} from '../protocol/apis/assign-replicas-to-dirs.ts'
+import { LOST_DIRECTORY } from '../replica/directory-reports.ts'
+import { topicIdOf } from './replica-node.ts'
 import type { AlterPartitionRequest, AlterPartitionResponse } from '../protocol/apis/alter-partition.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 
@@ -99,6 +105,28 @@ export class PlayedController {
       }),
     }))
     return { throttleTimeMs: 0, errorCode: 0, topics }
+  }
+
+  /** A replica in no directory that works leaves the ISR, and leads no more. */
+  assignReplicasToDirs(request: AssignReplicasToDirsRequest): AssignReplicasToDirsResponse {
+    for (const { id, topics } of request.directories) {
+      for (const { topicId, partitions } of topics) {
+        for (const { partitionIndex } of partitions) this.#assign(request.brokerId, id, topicId, partitionIndex)
+      }
+    }
+    return { throttleTimeMs: 0, errorCode: 0, directories: [] }
+  }
+
+  #assign(brokerId: number, directory: string, topicId: string, partitionId: number): void {
+    const partition = this.image.topicById(topicId)?.partitions[partitionId]
+    if (partition === undefined) return
+    const { replicas } = partition
+    const directories = replicas.map((id, index) =>
+      id === brokerId ? directory : (partition.directories[index] ?? topicIdOf(100 + id)),
+    )
+    const isr = directory === LOST_DIRECTORY ? partition.isr.filter((id) => id !== brokerId) : partition.isr
+    const led = isr.includes(partition.leader) ? {} : { leader: isr[0] ?? -1 }
+    this.commit(partitionChange({ topicId, partitionId, directories, isr, ...led }))
   }
 
   #alter(

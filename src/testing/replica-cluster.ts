@@ -4,7 +4,8 @@ import { changesBetween } from '../metadata/changes.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import { type PartitionRecord, ResourceType } from '../metadata/records.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
-import type { AlterPartitionRequest } from '../protocol/apis/alter-partition.ts'
+import { AlterPartition, type AlterPartitionRequest } from '../protocol/apis/alter-partition.ts'
+import type { AssignReplicasToDirsRequest } from '../protocol/apis/assign-replicas-to-dirs.ts'
 import { batchesOf, recordsOf } from '../protocol/batch/records.ts'
 import type { ClusterOptions, ReplicaOptions } from '../replica/options.ts'
 import { ReplicaManager } from '../replica/replica-manager.ts'
@@ -221,7 +222,11 @@ class Running {
         async send(api, request) {
           await sleep(env.timers, CONTROLLER_MS)
           if (!member.isConnected) throw new Error('the controller cannot be reached')
-          const answer = cluster.controller.alterPartition(request as unknown as AlterPartitionRequest)
+          const { controller } = cluster
+          const answer =
+            api.key === AlterPartition.key
+              ? controller.alterPartition(request as AlterPartitionRequest)
+              : controller.assignReplicasToDirs(request as AssignReplicasToDirsRequest)
           await sleep(env.timers, CONTROLLER_MS)
           if (!member.isConnected) throw new Error('the controller cannot be reached')
           return answer as never
