@@ -23,7 +23,7 @@ export async function withCluster<T>(flags: ServerFlags, work: (session: Session
   const env = nodeEnv({ log: { level: 'error', format: 'text' } })
   let client: Client | null = null
   try {
-    client = new Client(env, { bootstrap, clientId: 'millrace-cli', callTimeoutMs: 5_000 })
+    client = new Client(env, { bootstrap, clientId: 'millrace-cli', connectTimeoutMs: 3_000, callTimeoutMs: 5_000 })
     return await work({ client, admin: new Admin(client) })
   } catch (error) {
     throw asCommandError(error, bootstrap)

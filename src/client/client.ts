@@ -19,6 +19,7 @@ export interface ClientOptions {
   /** Servers to ask first: `host:port`, several with commas. */
   readonly bootstrap: string | readonly Address[]
   readonly clientId?: string
+  /** To connect, and again for the first answer, which says what the server speaks: one that has not started yet gives none. */
   readonly connectTimeoutMs?: number
   /** For the answer to one request. */
   readonly requestTimeoutMs?: number
@@ -130,13 +131,12 @@ export class Client {
 
   async #openConnection(address: Address, key: string): Promise<BrokerConnection> {
     const { net, timers } = this.env
+    const { clientId, connectTimeoutMs, requestTimeoutMs } = this.options
+    const versionsTimeoutMs = Math.min(connectTimeoutMs, requestTimeoutMs)
+    const to = { host: address.host, port: address.port }
     try {
-      const connection = await BrokerConnection.open(
-        net,
-        timers,
-        { host: address.host, port: address.port },
-        this.options,
-      )
+      const options = { clientId, connectTimeoutMs, requestTimeoutMs, versionsTimeoutMs }
+      const connection = await BrokerConnection.open(net, timers, to, options)
       if (this.#isClosed) {
         connection.close()
         throw new ClosedError('the client was closed')

@@ -111,3 +111,24 @@ test('addresses are read as people write them', () => {
   ])
   for (const text of ['', 'a', 'a:0', 'a:99999', ':1', '::1:2']) assert.throws(() => parseAddresses(text, fail), text)
 })
+
+test('a server that lets us in and says nothing is given up before an ordinary request would be', async () => {
+  const world = new ManualEnv()
+  const silent = new PlayedServer()
+  silent.isSilent = true
+  const opening = BrokerConnection.open(silent, world.env.timers, ADDRESS, { ...OPTIONS, versionsTimeoutMs: 1000 })
+  const refused = assert.rejects(opening, /did not answer ApiVersions within 1000 ms/)
+  await world.advance(1000)
+  await refused
+})
+
+test('a port that speaks something else is told from a broken server', async () => {
+  const world = new ManualEnv()
+  const http = new PlayedServer()
+  http.isSilent = true
+  const opening = BrokerConnection.open(http, world.env.timers, ADDRESS, OPTIONS)
+  const refused = assert.rejects(opening, /no answer in Kafka's protocol/)
+  await world.settle()
+  http.send(Buffer.from('HTTP/1.1 400 Bad Request'))
+  await refused
+})

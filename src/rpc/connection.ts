@@ -19,6 +19,8 @@ import { FrameAssembler } from './frames.ts'
 export interface ConnectionOptions {
   readonly clientId: string
   readonly connectTimeoutMs: number
+  /** Until a server that let us in says what it speaks: one that has not started yet does not. Left out: as any request. */
+  readonly versionsTimeoutMs?: number
   /** For an answer, unless the request says otherwise. */
   readonly requestTimeoutMs: number
 }
@@ -178,9 +180,10 @@ export class BrokerConnection {
 
   async #learnVersions(): Promise<void> {
     const newest = ApiVersions.versions[1]
+    const { versionsTimeoutMs } = this.#options
     let version = newest
     for (;;) {
-      const response: ApiVersionsResponse = await this.#send(ApiVersions, version, SOFTWARE)
+      const response: ApiVersionsResponse = await this.#send(ApiVersions, version, SOFTWARE, versionsTimeoutMs)
       if (response.errorCode === ErrorCode.UNSUPPORTED_VERSION && version > 0) {
         // The server names its range of this API in version 0 of the answer (KIP-511); older ones name nothing.
         const range = response.apiKeys.find(({ apiKey }) => apiKey === ApiVersions.key)

@@ -45,7 +45,8 @@ export class FrameAssembler {
 
   #checkedSize(): number {
     const size = this.#size.readInt32BE(0)
-    if (size < SIZE_BYTES || size > FRAME_BYTES_MAX) throw new ProtocolError(`a frame of ${size} bytes`)
+    if (size < SIZE_BYTES || size > FRAME_BYTES_MAX)
+      throw new ProtocolError(`no answer in Kafka's protocol (a frame of ${size} bytes)`)
     return size
   }
 }

@@ -18,6 +18,8 @@ export class PlayedServer implements Net {
   isDestroyed = false
   connections = 0
   refuses = false
+  /** Answers nothing by itself. */
+  isSilent = false
   /** Serves ApiVersions up to this version. */
   apiVersionsMax = 5
   #handler: ConnectionHandler | null = null
@@ -52,7 +54,7 @@ export class PlayedServer implements Net {
   #onRequest(frame: Buffer): void {
     const { apiKey, apiVersion: version, correlationId } = decodeRequestHeader(frame)
     this.asked.push({ apiKey, version, correlationId })
-    if (apiKey !== ApiVersions.key) return
+    if (apiKey !== ApiVersions.key || this.isSilent) return
     const apiKeys = [
       { apiKey: ApiVersions.key, minVersion: 0, maxVersion: this.apiVersionsMax },
       { apiKey: Metadata.key, minVersion: 0, maxVersion: 9 },

@@ -58,6 +58,8 @@ export class Server {
   readonly place: Place
   /** Whether a start says whom to join; a folder that joined needs it no more. */
   saysJoin = true
+  /** The number that a start insists on, where the node's place in the test does not say. */
+  saysNumber: number | null = null
   #directory: string
   #options: ServerOptions
   #process: Background | null = null
@@ -191,7 +193,8 @@ export class Server {
     const { nodeId, zone, address, controllerAddress, httpAddress, join: member, voters } = this.place
     const args = ['start', '--data', this.dataDirectory, '--listen', address, '--http', httpAddress]
     args.push('--controller-listen', controllerAddress)
-    if (voters.length > 1) args.push('--node-id', String(nodeId))
+    const number = this.saysNumber ?? (voters.length > 1 ? nodeId : null)
+    if (number !== null) args.push('--node-id', String(number))
     if (zone !== null) args.push('--zone', zone)
     if (member !== null && this.saysJoin) args.push('--join', member)
     const config = Object.entries(this.#options.config ?? {})

@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Admin } from '../../src/client/admin.ts'
 import { Client } from '../../src/client/client.ts'
+import type { Address } from '../../src/env/net.ts'
 import { nodeEnv } from '../../src/env-node/node-env.ts'
+import { DescribeQuorum } from '../../src/protocol/apis/describe-quorum.ts'
+import { BrokerConnection } from '../../src/rpc/connection.ts'
+import { parseHostPort } from '../../src/server/config/listeners.ts'
 import { removeTemporary, root, temporaryDirectory } from '../support/files.ts'
 import { freePort } from '../support/ports.ts'
 import { run, until } from '../support/process.ts'
@@ -41,6 +45,20 @@ async function quorumOf(server: Server) {
     return await describeQuorum(wire)
   } finally {
     wire.close()
+  }
+}
+
+/** The directory ids of the voters. */
+async function voterFolders({ address }: Server): Promise<string[]> {
+  const options = { clientId: 'test', connectTimeoutMs: 1000, requestTimeoutMs: 1000 }
+  const to = parseHostPort(address) as Address
+  const connection = await BrokerConnection.open(env.net, env.timers, to, options)
+  try {
+    const asked = { topics: [{ topicName: '__cluster_metadata', partitions: [{ partitionIndex: 0 }] }] }
+    const { topics } = await connection.request(DescribeQuorum, asked, { versions: [2, 2] })
+    return (topics[0]?.partitions[0]?.currentVoters ?? []).map(({ replicaDirectoryId }) => replicaDirectoryId)
+  } finally {
+    connection.close()
   }
 }
 
@@ -118,4 +136,33 @@ test('a folder of another cluster is refused, and a folder that was to join neve
   )
   assert.doesNotMatch(joined.process.output(), /A new cluster/)
   assert.equal(await joined.stop(), 0, 'and can be stopped while it does')
+})
+
+test('a voter that lost its folder votes again under its number, with its new one', {
+  timeout: 120_000,
+}, async (context) => {
+  const directory = temporaryDirectory('joining-wiped')
+  context.after(() => removeTemporary(directory))
+  const first = await prepare(context, directory, 'a', null)
+  await first.start()
+  const second = await prepare(context, directory, 'b', first.address)
+  const third = await prepare(context, directory, 'c', first.address)
+  await Promise.all([second.start(), third.start()])
+  const directories = async () => {
+    const voters = await voterFolders(first)
+    return voters.length === 3 ? voters : null
+  }
+  const before = await until('three vote', () => directories().catch(() => null), WITHIN)
+
+  await third.kill()
+  const number = idOf(third)
+  rmSync(third.dataDirectory, { recursive: true })
+  third.saysNumber = number
+  await third.start()
+  assert.equal(idOf(third), number)
+  const isReplaced = async () => {
+    const now = await directories()
+    return now?.every((id) => before.includes(id)) === false ? true : null
+  }
+  await until('the new folder votes in place of the old', () => isReplaced().catch(() => null), WITHIN)
 })

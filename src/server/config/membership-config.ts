@@ -38,15 +38,22 @@ export interface Membership {
 /** A node that nobody told anything is a cluster. */
 export const ALONE: Membership = { roles: ROLES, forms: true, clusterId: null, givesWay: false, bootstrap: [] }
 
-export function givenMembership(settings: Settings, own: Address, errors: string[]): GivenMembership {
+/** `own` are this node's addresses: the same list of nodes may be given to all of them. */
+export function givenMembership(settings: Settings, own: readonly Address[], errors: string[]): GivenMembership {
+  const isOther = (address: Address) => !own.some((each) => formatAddress(each) === formatAddress(address))
+  const named = addressesOf(settings, 'join', errors)
+  const join = named.filter(isOther)
+  if (named.length > 0 && join.length === 0) {
+    errors.push(
+      `${settings.describe('join')} names only this node itself; the first node of a cluster starts without it`,
+    )
+  }
   const nodeId = nodeIdOf(settings, errors)
   return {
     nodeId,
     roles: rolesOf(settings),
-    join: addressesOf(settings, 'join', errors),
-    bootstrap: addressesOf(settings, 'controller.quorum.bootstrap.servers', errors).filter(
-      (address) => formatAddress(address) !== formatAddress(own),
-    ),
+    join,
+    bootstrap: addressesOf(settings, 'controller.quorum.bootstrap.servers', errors).filter(isOther),
     staticVoters: staticVotersOf(settings, nodeId, errors),
   }
 }

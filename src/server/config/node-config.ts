@@ -73,7 +73,7 @@ export function nodeConfig(settings: Settings): { config: NodeConfig; errors: re
     ...DEFAULT_CONTROLLER,
     name: controllerNames[0] ?? DEFAULT_CONTROLLER.name,
   }
-  const given = givenMembership(settings, controllerListener, errors)
+  const given = givenMembership(settings, [controllerListener, ...clientListeners, ...advertised.values()], errors)
   if (clientListeners.length === 0 && given.roles?.includes('broker') !== false) {
     errors.push(`${settings.describe('listeners')} names no listener for clients`)
   }
@@ -92,7 +92,7 @@ export function nodeConfig(settings: Settings): { config: NodeConfig; errors: re
     given,
     membership,
     dataFolder,
-    zone: settings.text('broker.rack'),
+    zone: zoneOf(settings, errors),
     listeners: clientListeners,
     controllerListener,
     advertised,
@@ -127,6 +127,15 @@ function ownValues(nodeId: number, { roles }: Membership): [string, string][] {
 export function placed(config: NodeConfig, nodeId: number, membership: Membership): NodeConfig {
   const brokerValues = new Map([...config.brokerValues, ...ownValues(nodeId, membership)])
   return { ...config, nodeId, membership, brokerValues }
+}
+
+/** It stands in lists and logs, between others. */
+function zoneOf(settings: Settings, errors: string[]): string | null {
+  const zone = settings.text('broker.rack')
+  if (zone !== null && /\p{Cc}/u.test(zone)) {
+    errors.push(`${settings.describe('broker.rack')}: the name of a zone holds no control characters`)
+  }
+  return zone
 }
 
 function dataFolderOf(settings: Settings, errors: string[]): string {

@@ -114,6 +114,20 @@ test('where others are is read as people write it, and refused where it cannot b
   ])
 })
 
+test('one list of nodes may be given to all of them; a node that is to join only itself would wait for ever', () => {
+  const list = configOf(setting('join', '127.0.0.1:9092,b:9092'))
+  assert.deepEqual(list.errors, [])
+  assert.deepEqual(list.config.given.join, [{ host: 'b', port: 9092 }])
+  for (const own of ['127.0.0.1:9092', '127.0.0.1:9093']) {
+    assert.match(configOf(setting('join', own)).errors.join(), /names only this node itself/)
+  }
+})
+
+test('a zone is a name', () => {
+  assert.deepEqual(configOf(setting('broker.rack', 'eu-central-1a / Süd, "b"')).errors, [])
+  assert.match(configOf(setting('broker.rack', 'a\nb')).errors.join(), /holds no control characters/)
+})
+
 test('a mere controller needs no listener for clients', () => {
   const controller = [setting('process.roles', 'controller'), setting('listeners', 'CONTROLLER://:9093')]
   assert.deepEqual(configOf(...controller).errors, [])

@@ -14,7 +14,7 @@ export interface ClusterFacts {
   readonly clusterId: string
   /** Where the controllers listen. */
   readonly controllers: readonly Address[]
-  readonly voterCount: number
+  readonly voterIds: ReadonlySet<number>
   /** Whether another controller can be added to the quorum (KIP-853). */
   readonly votersCanChange: boolean
   /** Ids that belong to somebody. */
@@ -96,7 +96,7 @@ function factsOf({ described, kraftVersion }: NodeAnswer, quorum: DescribeQuorum
   return {
     clusterId: described.clusterId,
     controllers: voters.flatMap(({ listeners }) => listeners.slice(0, 1).map(({ host, port }) => ({ host, port }))),
-    voterCount: currentVoters.length,
+    voterIds: new Set(currentVoters.map(({ replicaId }) => replicaId)),
     votersCanChange: kraftVersion > 0,
     nodeIds: new Set([
       ...described.brokers.map(({ brokerId }) => brokerId),

@@ -91,6 +91,13 @@ async function again(
         'join with an empty folder (--data)',
     )
   }
+  if (facts instanceof ClientError && remembered === null) {
+    const { message: reason } = facts
+    env.log.warn('No node answers at --join; goes on in the cluster of its folder', {
+      clusterId: meta.clusterId,
+      reason,
+    })
+  }
   const nodeId = given.nodeId ?? meta.nodeId
   const forms = remembered === null && formsCluster(given)
   const found = facts === null || facts instanceof ClientError ? [] : facts.controllers
@@ -101,14 +108,16 @@ async function again(
 }
 
 function rolesIn(
-  { voterCount, votersCanChange }: ClusterFacts,
+  { voterIds, votersCanChange }: ClusterFacts,
   nodeId: number,
   given: GivenMembership,
   remembered: Joined | null,
 ): readonly Role[] {
   const said = given.roles ?? staticRoles(nodeId, given) ?? remembered?.roles
   if (said !== undefined) return said
-  return votersCanChange && voterCount < CONTROLLERS_WANTED ? ROLES : ['broker']
+  // A voter that lost its folder: until it votes again, the cluster counts one that never answers.
+  const isWanted = voterIds.size < CONTROLLERS_WANTED || voterIds.has(nodeId)
+  return votersCanChange && isWanted ? ROLES : ['broker']
 }
 
 /** Where the voters are fixed, they are the controllers. */
@@ -135,7 +144,8 @@ async function untilAnswered(
     const nodes = printed(addresses)
     if (!answer.retriable) throw new MembershipRefusedError(`cannot join at ${nodes}: ${answer.message}`)
     if (round % ROUNDS_PER_WARNING === 0) {
-      env.log.warn('No node of the cluster answers yet; waiting', { nodes, reason: answer.message })
+      const hint = 'the first node of a cluster starts without --join'
+      env.log.warn('No node of the cluster answers yet; waiting', { nodes, reason: answer.message, hint })
     }
     await sleep(env.timers, RETRY_MS)
   }
