@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { nodeEnv } from '../../src/env-node/node-env.ts'
 import { QuorumNode, type QuorumNodeOptions } from '../../src/testing/quorum-node.ts'
 import { temporaryDirectory } from '../support/files.ts'
-import { kafkaLibs, kafkaProperties, kafkaTools, runTool, serverJvmFlags } from '../support/kafka-oracle.ts'
+import { KafkaNode } from '../support/kafka-node.ts'
+import { runTool } from '../support/kafka-oracle.ts'
 import { freePort } from '../support/ports.ts'
-import { Background, runOrFail, until as within } from '../support/process.ts'
+import { until as within } from '../support/process.ts'
 import { testServer } from '../support/test-server.ts'
 import { skipWithout } from '../support/toolchain.ts'
 
@@ -19,90 +20,9 @@ function until<T>(what: string, probe: () => T | null, timeoutMs = 60_000): Prom
   return within(what, probe, { timeoutMs, everyMs: 10 })
 }
 
-/** Features that a new Kafka has on and this version does not serve. */
-const OFF = ['group.version', 'transaction.version', 'share.version', 'streams.version']
-
-/** A Kafka, broker and controller in one, that begins a quorum or joins one. */
-class KafkaVoter {
-  readonly folder: string
-  readonly nodeId: number
-  readonly address: string
-  readonly controller: { readonly host: string; readonly port: number }
-  #process: Background | null = null
-
-  private constructor(nodeId: number, port: number, controllerPort: number) {
-    this.folder = temporaryDirectory('kafka')
-    this.nodeId = nodeId
-    this.address = `127.0.0.1:${port}`
-    this.controller = { host: '127.0.0.1', port: controllerPort }
-  }
-
-  static async #prepared(context: TestContext, nodeId: number): Promise<KafkaVoter> {
-    const voter = new KafkaVoter(nodeId, await freePort(), await freePort())
-    mkdirSync(join(voter.folder, 'data'))
-    context.after(() => voter.kill())
-    return voter
-  }
-
-  /** The first voter of a quorum. `fixed`: by `controller.quorum.voters`, at kraft.version 0. */
-  static async start(context: TestContext, { fixed = false } = {}): Promise<KafkaVoter> {
-    const voter = await KafkaVoter.#prepared(context, 1)
-    voter.#configure(fixed ? {} : { 'controller.quorum.bootstrap.servers': voter.#controllerAddress }, fixed)
-    await voter.#format(CLUSTER, fixed ? [] : ['--standalone'])
-    voter.launch()
-    return voter
-  }
-
-  /** One that makes itself a voter of the quorum at `bootstrap`. */
-  static async join(context: TestContext, clusterId: string, bootstrap: string): Promise<KafkaVoter> {
-    const voter = await KafkaVoter.#prepared(context, 2)
-    const config = {
-      'controller.quorum.bootstrap.servers': bootstrap,
-      'controller.quorum.auto.join.enable': 'true',
-    }
-    voter.#configure(config, false)
-    await voter.#format(clusterId, ['--no-initial-controllers'])
-    voter.launch()
-    return voter
-  }
-
-  get #controllerAddress(): string {
-    return `127.0.0.1:${this.controller.port}`
-  }
-
-  get #config(): string {
-    return join(this.folder, 'server.properties')
-  }
-
-  #configure(config: Readonly<Record<string, string>>, fixed: boolean): void {
-    const { nodeId, address } = this
-    const controllerAddress = this.#controllerAddress
-    const properties = kafkaProperties({
-      dataDirectory: join(this.folder, 'data'),
-      nodeId,
-      zone: null,
-      address,
-      controllerAddress,
-      voters: [{ nodeId, address: controllerAddress }],
-      config,
-    })
-    writeFileSync(this.#config, fixed ? properties : properties.replace(/^controller\.quorum\.voters=.*\n/m, ''))
-  }
-
-  async #format(clusterId: string, how: readonly string[]): Promise<void> {
-    const features = OFF.flatMap((name) => ['--feature', `${name}=0`])
-    const args = ['format', '-t', clusterId, '-c', this.#config, ...how, ...features]
-    await runOrFail('java', ['-cp', `${kafkaLibs()}/*`, kafkaTools.storage, ...args])
-  }
-
-  launch(): void {
-    const args = [...serverJvmFlags, '-Xmx512M', '-Xms256M', '-cp', `${kafkaLibs()}/*`, 'kafka.Kafka', this.#config]
-    this.#process = new Background('kafka', 'java', args, { outputFile: join(this.folder, 'out'), append: true })
-  }
-
-  async kill(): Promise<void> {
-    await this.#process?.kill()
-  }
+function addressOf({ controllerAddress }: KafkaNode): { host: string; port: number } {
+  const [host = '', port = ''] = controllerAddress.split(':')
+  return { host, port: Number(port) }
 }
 
 async function tool(name: Parameters<typeof runTool>[0], ...args: string[]): Promise<string> {
@@ -143,21 +63,20 @@ test('Millrace follows the metadata log of a Kafka, votes beside it, and takes o
   skip,
   timeout: 240_000,
 }, async (context) => {
-  const kafka = await KafkaVoter.start(context)
-  const join = [kafka.controller]
+  const kafka = await KafkaNode.first(context, CLUSTER)
+  const join = [addressOf(kafka)]
   const observer = await ours(context, { nodeId: 2, isController: false, join })
   await observer.quorum.caughtUp()
   await until('the Kafka broker is in our image', () => observer.quorum.image.broker(1) ?? null)
   await tool('topics', '--bootstrap-server', kafka.address, '--create', '--topic', 'orders', '--partitions', '3')
   await until('the topic is in our image', () => observer.quorum.image.topic('orders') ?? null)
-  const controller = `127.0.0.1:${kafka.controller.port}`
   const { directoryId } = observer.logs.metaProperties
-  assert.deepEqual((await replication(controller)).get(2), { role: 'Observer', directoryId })
+  assert.deepEqual((await replication(kafka.controllerAddress)).get(2), { role: 'Observer', directoryId })
 
   const three = await ours(context, { nodeId: 3, join, autoJoin: true })
   const four = await ours(context, { nodeId: 4, join, autoJoin: true })
   await until('ours vote', () => (three.quorum.facts.voters.size === 3 ? true : null))
-  const roles = await replication(controller)
+  const roles = await replication(kafka.controllerAddress)
   assert.deepEqual(
     [1, 3, 4].map((nodeId) => roles.get(nodeId)?.role),
     ['Leader', 'Follower', 'Follower'],
@@ -189,12 +108,12 @@ test('Millrace follows a Kafka whose voters are fixed by its configuration', {
   skip,
   timeout: 120_000,
 }, async (context) => {
-  const kafka = await KafkaVoter.start(context, { fixed: true })
-  const observer = await ours(context, { nodeId: 2, isController: false, join: [kafka.controller] })
+  const kafka = await KafkaNode.fixed(context, CLUSTER)
+  const observer = await ours(context, { nodeId: 2, isController: false, join: [addressOf(kafka)] })
   await observer.quorum.caughtUp()
   await until('the Kafka broker is in our image', () => observer.quorum.image.broker(1) ?? null)
   assert.equal(observer.quorum.kraftVersion, 0)
-  const roles = await replication(`127.0.0.1:${kafka.controller.port}`)
+  const roles = await replication(kafka.controllerAddress)
   assert.deepEqual(
     [1, 2].map((nodeId) => roles.get(nodeId)?.role),
     ['Leader', 'Observer'],
@@ -213,7 +132,7 @@ test('a Kafka joins the quorum of a Millrace by itself, as voter and broker, and
     const found = await replication(controllerAddress)
     return roles.every((role, index) => found.get(index + 1)?.role === role) ? found : null
   }
-  await KafkaVoter.join(context, clusterId, controllerAddress)
+  await KafkaNode.voter(context, 2, clusterId, controllerAddress)
   const voters = await within('the Kafka votes', () => hasRoles('Leader', 'Follower'), { timeoutMs: 60_000 })
   const client = ['--bootstrap-server', millrace.address]
   const topic = ['--topic', 'both', '--partitions', '2', '--replication-factor', '2']

@@ -76,6 +76,7 @@ export const kafkaTools = {
   features: 'org.apache.kafka.tools.FeatureCommand',
   'log-dirs': 'org.apache.kafka.tools.LogDirsCommand',
   'delete-records': 'org.apache.kafka.tools.DeleteRecordsCommand',
+  'reassign-partitions': 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand',
   'leader-election': 'org.apache.kafka.tools.LeaderElectionCommand',
   'verifiable-producer': 'org.apache.kafka.tools.VerifiableProducer',
   'verifiable-consumer': 'org.apache.kafka.tools.VerifiableConsumer',
