@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ResourceType } from '../metadata/records.ts'
 import { ControllerRegistration } from '../protocol/apis/controller-registration.ts'
 import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
+import { UnregisterController } from '../protocol/apis/unregister-controller.ts'
 import { UpdateFeatures } from '../protocol/apis/update-features.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { ShardCluster } from '../testing/shard-cluster.ts'
@@ -89,4 +90,8 @@ test('a feature level that a broker or controller does not have is refused with 
     features: [{ name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 }],
   })
   assert.match(setLevel(cluster, ELR, 1).errorMessage ?? '', /Controller 8 only supports versions 0-0/)
+  // It is gone for good: it does not count any more.
+  assert.equal(cluster.ask(UnregisterController, { controllerId: 8 }).errorCode, ErrorCode.NONE)
+  assert.equal(cluster.ask(UnregisterController, { controllerId: 8 }).errorCode, ErrorCode.CONTROLLER_ID_NOT_REGISTERED)
+  assert.equal(setLevel(cluster, ELR, 1).errorCode, ErrorCode.NONE)
 })

@@ -18,6 +18,7 @@ import { ElectLeaders } from '../protocol/apis/elect-leaders.ts'
 import { IncrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
 import { ListPartitionReassignments } from '../protocol/apis/list-partition-reassignments.ts'
 import { UnregisterBroker } from '../protocol/apis/unregister-broker.ts'
+import { UnregisterController } from '../protocol/apis/unregister-controller.ts'
 import { UpdateFeatures } from '../protocol/apis/update-features.ts'
 import type { AnyApi, RequestOf, ResponseOf } from '../protocol/schema.ts'
 import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts'
@@ -25,7 +26,7 @@ import { alterPartition } from './alter-partition.ts'
 import { BrokerSessions } from './broker-sessions.ts'
 import { fence } from './brokers.ts'
 import type { BrokerContext } from './config-view.ts'
-import { registerController } from './controllers.ts'
+import { registerController, unregisterController } from './controllers.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
 import { type Decision, type DecisionContext, type Due, NOTHING_DUE } from './decision.ts'
@@ -76,6 +77,7 @@ export const controllerApis = [
   IncrementalAlterConfigs,
   ListPartitionReassignments,
   UnregisterBroker,
+  UnregisterController,
   UpdateFeatures,
 ] as const
 export type ControllerApi = (typeof controllerApis)[number]
@@ -141,6 +143,8 @@ export class ControllerShard {
         return listReassignments(context, request as RequestOf<typeof ListPartitionReassignments>)
       case UnregisterBroker.key:
         return unregisterBroker(context, this.#sessions, request as RequestOf<typeof UnregisterBroker>)
+      case UnregisterController.key:
+        return unregisterController(context, request as RequestOf<typeof UnregisterController>)
       case UpdateFeatures.key:
         return updateFeatures(context, request as RequestOf<typeof UpdateFeatures>)
       default:

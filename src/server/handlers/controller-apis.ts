@@ -17,6 +17,7 @@ import { IncrementalAlterConfigs } from '../../protocol/apis/incremental-alter-c
 import { ListPartitionReassignments } from '../../protocol/apis/list-partition-reassignments.ts'
 import { RemoveRaftVoter } from '../../protocol/apis/remove-raft-voter.ts'
 import { UnregisterBroker } from '../../protocol/apis/unregister-broker.ts'
+import { UnregisterController } from '../../protocol/apis/unregister-controller.ts'
 import { UpdateFeatures } from '../../protocol/apis/update-features.ts'
 import { ErrorCode, errorMessage } from '../../protocol/errors.ts'
 import type { RequestOf, ResponseInput, ResponseOf } from '../../protocol/schema.ts'
@@ -62,6 +63,7 @@ function adminApis(decider: Decider, loggers: LoggerLevelSetter): ServedApi[] {
     decided(ElectLeaders, (_, { errorCode }) => ({ errorCode, replicaElectionResults: [] })),
     decided(UpdateFeatures, (_, why) => why),
     decided(UnregisterBroker, (_, why) => why),
+    decided(UnregisterController, (_, why) => why),
     decided(AlterPartitionReassignments, (_, why) => ({ ...why, responses: [] })),
     decided(ListPartitionReassignments, (_, why) => ({ ...why, topics: [] })),
     decided(AlterConfigs, ({ resources }, why) => ({
