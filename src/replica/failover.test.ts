@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ErrorCode } from '../protocol/errors.ts'
+import type { Host } from '../sim/net/host.ts'
 import type { Sim } from '../sim/sim.ts'
 import { simulate } from '../sim/sim.ts'
 import { LOST_DIRECTORY } from './directory-reports.ts'
 import { type ClusterSettings, ReplicaCluster } from '../testing/replica-cluster.ts'
-import { batchOf, requestContext } from '../testing/replica-node.ts'
+import { batchOf, fetchRequest, requestContext } from '../testing/replica-node.ts'
 
 /** A topic `a` on all nodes, led by node 1. */
 async function withTopic(
@@ -181,6 +182,29 @@ test('scenario 9: an unclean leader makes others give up what was committed, and
     assert.deepEqual(cluster.node(1).losses, ['a-0 from 1'])
   }))
 
+test('scenario 10: a fetch that an earlier life of a follower sent, and that comes late, is refused and counts for nothing', () =>
+  withTopic(async (cluster, sim) => {
+    const old = cluster.controller.image.broker(3)?.brokerEpoch ?? -1
+    await cluster.kill(3)
+    void cluster.node(1).produce('a', batchOf(['0']))
+    await cluster.node(3).start()
+    const { topicId } = cluster.node(1).partition('a')
+    const ask = fetchRequest([['a', { topicId, offset: 0, leaderEpoch: 0 }]])
+    const late = { ...ask, replicaState: { replicaId: 3, replicaEpoch: old } }
+    const refused = await cluster.node(1).replicas.fetch(late, requestContext(18))
+    assert.equal(refused.errorCode, ErrorCode.STALE_BROKER_EPOCH)
+    await sim.runFor(1500)
+    const follower = cluster
+      .node(1)
+      .partition('a')
+      .leader?.followers.find(({ id }) => id === 3)
+    assert.equal(follower?.brokerEpoch, cluster.controller.image.broker(3)?.brokerEpoch)
+    // Whoever may not act as a replica is told so.
+    const stranger = { ...requestContext(18), mayReplicate: false }
+    const denied = await cluster.node(1).replicas.fetch(late, stranger)
+    assert.equal(denied.errorCode, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+  }))
+
 test('scenario 14: a follower whose disk stands still leaves the in-sync replicas, and the others go on', () =>
   withTopic(
     async (cluster, sim) => {
@@ -219,6 +243,31 @@ test('scenario 17: a replica that returns below the leader’s start begins ther
     cluster.controller.lead('a', 3)
     await sim.runFor(50)
     assert.equal((await cluster.node(3).produce('a', batch(4))).baseOffset, 4)
+  }))
+
+test('scenario 18: sessions that are lost, and partitions that come and go in them, starve nobody', () =>
+  withTopic(async (cluster, sim) => {
+    const [one, two, three] = cluster.nodes.map(({ machine }) => machine.host) as [Host, Host, Host]
+    for (let round = 0; round < 8; round++) {
+      const [name, idByte] = [`t${round}`, 20 + round]
+      cluster.createTopic(name, { idByte })
+      if (round % 2 === 0) sim.net.resetConnections(one, round % 4 === 0 ? two : three)
+      await sim.runFor(10)
+      if (round > 1) cluster.deleteTopic(`t${round - 2}`)
+      const beganMs = sim.nowMs
+      const answers = await Promise.all([
+        cluster.node(1).produce('a', batchOf([`${round}`])),
+        cluster.node(1).produce(name, batchOf(['x'])),
+      ])
+      for (const { errorCode } of answers) assert.equal(errorCode, 0)
+      assert.ok(sim.nowMs - beganMs < 200, `${sim.nowMs - beganMs} ms`)
+    }
+    // A leader that has forgotten all of its followers' sessions.
+    cluster.node(1).kill()
+    await cluster.node(1).start({ staysInSync: true })
+    cluster.controller.lead('a', 1)
+    await sim.runFor(50)
+    assert.equal((await cluster.node(1).produce('a', batchOf(['last']))).errorCode, 0)
   }))
 
 test('a leader whose log fails is followed by another at once, and a follower whose log fails leaves the in-sync replicas', () =>

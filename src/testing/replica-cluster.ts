@@ -94,6 +94,11 @@ export class ReplicaCluster {
     )
   }
 
+  deleteTopic(name: string): void {
+    const topicId = this.controller.image.topic(name)?.topicId as string
+    this.controller.commit({ type: 'RemoveTopic', value: { topicId } })
+  }
+
   /** Kills the process and has the controller notice after `noticedMs`. */
   async kill(id: number, { noticedMs = 50 }: { readonly noticedMs?: number } = {}): Promise<void> {
     this.node(id).kill()
