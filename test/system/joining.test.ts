@@ -166,3 +166,22 @@ test('a voter that lost its folder votes again under its number, with its new on
   }
   await until('the new folder votes in place of the old', () => isReplaced().catch(() => null), WITHIN)
 })
+
+test('a node that waits for its cluster is alive, not ready, and says what it waits for', {
+  timeout: 60_000,
+}, async (context) => {
+  const directory = temporaryDirectory('joining-waits')
+  context.after(() => removeTemporary(directory))
+  const server = await prepare(context, directory, 'a', `127.0.0.1:${await freePort()}`)
+  await server.launch()
+  const ask = async (path: string) => {
+    const response = await fetch(`http://${server.place.httpAddress}${path}`)
+    return { status: response.status, text: await response.text() }
+  }
+  const live = await until('it serves HTTP', () => ask('/livez').catch(() => null), WITHIN)
+  assert.equal(live.status, 200)
+  const ready = await ask('/readyz')
+  assert.equal(ready.status, 503)
+  assert.match(ready.text, /start: looking for its cluster/)
+  assert.equal(await server.stop(), 0)
+})

@@ -10,6 +10,9 @@ import {
   resolveMembership,
   withOtherId,
 } from '../../server/join/membership.ts'
+import type { HealthReport } from '../../server/http/health.ts'
+import type { HttpSource } from '../../server/http/http-routes.ts'
+import type { Family } from '../../server/metrics/family.ts'
 import { Node, NodeIdTakenError, type NodeOptions, StartStoppedError } from '../../server/node.ts'
 import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
@@ -18,7 +21,7 @@ import { CommandError, ExitCode } from '../exit-code.ts'
  * The node of this process, from the search for its place in a cluster to its end. Life cycle: `start` once, `stop` at any
  * time.
  */
-export class NodeRun {
+export class NodeRun implements HttpSource {
   readonly #env: Env
   readonly #given: NodeConfig
   readonly #options: NodeOptions
@@ -63,11 +66,25 @@ export class NodeRun {
     }
   }
 
+  health(): HealthReport {
+    return this.#node?.health() ?? LOOKING
+  }
+
+  metrics(): Iterable<Family> {
+    return this.#node?.metrics() ?? []
+  }
+
   /** Whether everything was written down. */
   async stop(): Promise<boolean> {
     this.#isStopping = true
     return (await this.#node?.stop()) ?? true
   }
+}
+
+/** Before there is a node, for as long as no other one of its cluster answers. */
+const LOOKING: HealthReport = {
+  live: [{ name: 'event loop', problem: null }],
+  ready: [{ name: 'start', problem: 'looking for its cluster' }],
 }
 
 /** Why the node cannot start, when that is not a bug of ours. */

@@ -1,5 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AssertionError } from '../../base/assert.ts'
 import type { Address } from '../../env/net.ts'
 import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
@@ -22,6 +23,8 @@ import { readSettings } from './read-settings.ts'
 
 /** A stop that takes longer than this is cut off: what was acknowledged is safe, only the next start takes longer. */
 const STOP_DEADLINE_MS = 30_000
+/** A node that serves sooner than this has no HTTP before: its libraries would only slow the start down. */
+const HTTP_WITHIN_MS = 1000
 
 /** Runs a node until it is told to stop. Resolves after a clean stop; throws `CommandError` when it cannot start. */
 export async function start(flags: StartFlags): Promise<void> {
@@ -53,9 +56,12 @@ export async function start(flags: StartFlags): Promise<void> {
     logLevel: { get: () => env.log.level.toUpperCase(), set: (level) => (env.log.level = levelOf(level)) },
   })
   let http: HttpServer | null = null
-  const started = await Promise.race([run.start(), stopped])
+  const starting = run.start()
+  // A node that waits for others is alive all the same, and shows what it waits for.
+  const early = await Promise.race([starting, stopped, sleep(HTTP_WITHIN_MS, null, { ref: false })])
+  if (typeof early !== 'string') http = await startHttp(given, run)
+  const started = early ?? (await Promise.race([starting, stopped]))
   if (typeof started !== 'string') {
-    http = await startHttp(given, started)
     announce(bannerFacts(started, http?.address ?? null))
     tidyAfterStart(() => started.connectionCount === 0)
   }
@@ -123,13 +129,13 @@ function listOf(problems: readonly string[]): string {
   return [...shown, ...(left > 0 ? [`and ${left} more`] : [])].join('\n  ')
 }
 
-async function startHttp(config: NodeConfig, node: Node): Promise<HttpServer | null> {
+async function startHttp(config: NodeConfig, run: NodeRun): Promise<HttpServer | null> {
   if (config.http === null) return null
   const { serveHttp } = await import('./http-server.ts')
   try {
-    return await serveHttp(config.http, node)
+    return await serveHttp(config.http, run)
   } catch (error) {
-    await node.stop()
+    await run.stop()
     throw new CommandError(
       ExitCode.addressRefused,
       `cannot serve HTTP (${config.settings.describe('http.listen')}): ${(error as Error).message}`,
