@@ -1,17 +1,19 @@
-import { type BrokerContext, brokerNumber } from '../controller/config-view.ts'
+import type { BrokerContext } from '../controller/config-view.ts'
 import type { GroupCoordinator } from '../coordinator/group-coordinator.ts'
 import type { Env } from '../env/env.ts'
 import type { Address } from '../env/net.ts'
+import { LogUnavailableError } from '../env/replicated-log.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
-import { ErrorCode } from '../protocol/errors.ts'
-import { BrokerLifecycle, RegistrationRefusedError } from '../quorum/broker-lifecycle.ts'
+import type { BrokerLifecycle } from '../quorum/broker-lifecycle.ts'
+import { NotControllerError } from '../quorum/errors.ts'
 import { openQuorum } from '../quorum/open.ts'
 import type { Quorum } from '../quorum/quorum.ts'
 import type { ReplicaManager } from '../replica/replica-manager.ts'
 import { Peers } from '../rpc/peers.ts'
 import type { LogManager } from '../storage/log-manager.ts'
+import { BrokerEntry } from './broker-entry.ts'
 import { BrokerHalf } from './broker-half.ts'
 import type { Role } from './config/membership-config.ts'
 import type { NodeConfig } from './config/node-config.ts'
@@ -21,54 +23,25 @@ import { type DescriptorShares, shareDescriptors } from './descriptors.ts'
 import { type BoundListener, Doors } from './doors.ts'
 import { Endpoints } from './endpoints.ts'
 import { BrokerWatch } from './forward/broker-watch.ts'
+import { ControllerEntry } from './forward/controller-entry.ts'
 import { ControllerLink } from './forward/controller-link.ts'
 import { ControllerSide } from './forward/controller-side.ts'
-import type { HealthCheck, HealthReport } from './http/health.ts'
+import type { HealthReport } from './http/health.ts'
 import type { HttpSource } from './http/http-routes.ts'
 import { RememberedControllers } from './join/remembered-controllers.ts'
 import { joinsByItself } from './join/membership.ts'
 import { ImagePublisher } from './image-publisher.ts'
-import { noteIncarnation, noteRegistered, readOwnIncarnations } from './own-incarnations.ts'
 import { limitsUnder } from './live-limits.ts'
 import type { Family } from './metrics/family.ts'
-import { nodeMetrics } from './metrics/node-metrics.ts'
 import { brokerApis, controllerApis } from './node-apis.ts'
-import { addressOfBroker, controllerEndpoints, registeredListeners } from './registered-listeners.ts'
+import { type NodeOptions, StartStoppedError } from './node-options.ts'
+import { healthOf, metricsOf, type ReportedParts } from './node-report.ts'
+import { addressOfBroker, controllerEndpoints } from './registered-listeners.ts'
 import { Suspects } from './suspects.ts'
 import type { MetadataSource } from './services.ts'
 
-export interface NodeOptions {
-  readonly version: string
-  /** The name of this machine, told to other nodes where a listener binds every interface and nothing is advertised. */
-  readonly hostName: string
-  /** A bug showed itself: nothing in memory can be trusted any more. The process should end. */
-  onBug(error: unknown): void
-  /** How many files and sockets this process may open; null or left out: not known. */
-  readonly descriptorLimit?: number | null
-  /** Level of the node's log, by Kafka's names. */
-  readonly logLevel?: { get(): string; set(level: string): void }
-}
-
-/** `stop` was called before the node served. */
-export class StartStoppedError extends Error {
-  override name = 'StartStoppedError'
-}
-
-/** Another node has this number, which nobody had asked for: `withOtherId` finds the next. */
-export class NodeIdTakenError extends Error {
-  override name = 'NodeIdTakenError'
-  readonly taken: ReadonlySet<number>
-
-  constructor(nodeId: number, taken: ReadonlySet<number>) {
-    super(`another node has the number ${nodeId}`)
-    this.taken = taken
-  }
-}
-
 /** How long a stop waits for the controller to move leaderships to other nodes. */
 const HAND_OVER_MS = 500
-/** A heartbeat that takes longer is given up, and sent anew to whoever is the controller then. */
-const HEARTBEAT_TIMEOUT_MS = 1000
 /** A change that was decided elsewhere shows here at once, as a rule; nobody's answer waits longer for it. */
 const CAUGHT_UP_WITHIN_MS = 5000
 const PEER_OPTIONS = { connectTimeoutMs: 1000, requestTimeoutMs: 10_000 }
@@ -80,6 +53,7 @@ interface Parts {
   link?: ControllerLink
   broker?: BrokerHalf
   lifecycle?: BrokerLifecycle
+  controllerEntry?: ControllerEntry
   remembered?: RememberedControllers
 }
 
@@ -223,15 +197,12 @@ export class Node implements HttpSource {
 
   async #startBroker(logs: LogManager, quorum: Quorum, link: ControllerLink): Promise<void> {
     this.#begin('registering with the controller')
-    const { dataFolder: folder } = this.config
-    const { disk } = this.#env
-    const before = await readOwnIncarnations(disk, folder)
-    const lifecycle = this.#newLifecycle(logs, quorum, link, before)
+    const entry = await this.#newEntry(logs, quorum, link)
+    const { lifecycle } = entry
     this.#parts.lifecycle = lifecycle
-    await noteIncarnation(disk, folder, before, lifecycle.incarnationId)
-    const brokerEpoch = await this.#register(logs, quorum, lifecycle)
+    const brokerEpoch = await entry.register()
+    if (brokerEpoch >= 0) this.#registered.resolve()
     this.#begin('reading the metadata')
-    await noteRegistered(disk, folder, lifecycle.incarnationId)
     // What lies in the folder is judged by an image that is no older than this life of the broker.
     await Promise.race([quorum.caughtUp(), this.#stopRequested.promise])
     await this.#publisher.offered(brokerEpoch)
@@ -242,28 +213,6 @@ export class Node implements HttpSource {
     await this.#publisher.reached(quorum.image.position.offset)
     this.#begin('opening its doors')
     this.#openForClients(quorum, link, half, lifecycle)
-  }
-
-  /** Rejects with `NodeIdTakenError` where another node has the number that was chosen for this one. */
-  async #register(logs: LogManager, quorum: Quorum, lifecycle: BrokerLifecycle): Promise<number> {
-    const { membership, nodeId } = this.config
-    const taken = () =>
-      new NodeIdTakenError(nodeId, new Set([...quorum.image.brokers.keys(), ...quorum.facts.voters.ids]))
-    if (membership.givesWay) {
-      await Promise.race([quorum.caughtUp(), this.#stopRequested.promise])
-      const directories = quorum.image.broker(nodeId)?.logDirs ?? []
-      // It may be down, with all that it holds.
-      if (directories.some((id) => id !== logs.metaProperties.directoryId)) throw taken()
-    }
-    try {
-      const brokerEpoch = await lifecycle.register()
-      this.#registered.resolve()
-      return brokerEpoch
-    } catch (error) {
-      const isTaken =
-        error instanceof RegistrationRefusedError && error.errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION
-      throw isTaken ? taken() : error
-    }
   }
 
   #has(role: Role): boolean {
@@ -298,6 +247,7 @@ export class Node implements HttpSource {
     broker?.groups.close()
     link?.close()
     this.#doors.clients.endAll()
+    this.#parts.controllerEntry?.stop()
     await this.#parts.remembered?.stop()
     // The others elect another leader while they can still ask this one.
     await quorum?.stop()
@@ -328,42 +278,26 @@ export class Node implements HttpSource {
   }
 
   health(): HealthReport {
-    const { logs, broker } = this.#parts
-    const replicas = broker?.replicas
-    replicas?.refreshGauges()
-    const offline = replicas?.metrics.partitionsOffline ?? 0
-    const ready: HealthCheck[] = [
-      { name: 'start', problem: this.#unready },
-      { name: 'controller', problem: this.#fencedProblem() },
-      { name: 'disk', problem: logs?.readOnlyReason ?? null },
-      { name: 'logs', problem: offline === 0 ? null : `${offline} partitions are offline: their logs failed` },
-    ]
-    return { live: [{ name: 'event loop', problem: null }], ready }
-  }
-
-  #fencedProblem(): string | null {
-    const isFine = !this.#has('broker') || this.image.broker(this.nodeId)?.fenced === false
-    return isFine ? null : 'this node is fenced: no client is sent here'
+    return healthOf(this.#reported)
   }
 
   metrics(): Iterable<Family> {
-    const { logs, broker } = this.#parts
-    if (logs === undefined || broker === undefined) return []
-    const { replicas, groups } = broker
-    replicas.refreshGauges()
-    return nodeMetrics({
+    return metricsOf(this.#reported)
+  }
+
+  get #reported(): ReportedParts {
+    const { logs, quorum, broker } = this.#parts
+    return {
+      config: this.config,
       version: this.#options.version,
-      nodeId: this.config.nodeId,
-      clusterId: this.clusterId,
-      acceptor: this.#doors.clients,
-      dispatchers: this.#doors.dispatchers,
-      replicas: replicas.metrics,
-      storage: logs.usage,
-      cleaner: logs.cleanerStats,
-      isReadOnly: !logs.isWritable,
-      groups: groups.groupCount,
-      metadataOffset: this.#publisher.image.position.offset,
-    })
+      doors: this.#doors,
+      logs,
+      quorum,
+      broker,
+      unready: this.#unready,
+      shownOffset: this.image.position.offset,
+      isFenced: this.#has('broker') && this.image.broker(this.nodeId)?.fenced !== false,
+    }
   }
 
   #takeFolder(): Promise<LogManager> {
@@ -432,7 +366,19 @@ export class Node implements HttpSource {
         }),
       )
     }
-    return new ControllerLink(this.#env, { nodeId, peers: this.#peers, location: quorum, here })
+    const link = new ControllerLink(this.#env, { nodeId, peers: this.#peers, location: quorum, here })
+    if (this.#has('controller')) this.#registerController(quorum, link)
+    return link
+  }
+
+  #registerController(quorum: Quorum, link: ControllerLink): void {
+    const endpoints = controllerEndpoints(this.config, this.controllerAddress, this.#options.hostName)
+    const entry = new ControllerEntry(this.#env, { quorum, link, endpoints })
+    this.#parts.controllerEntry = entry
+    entry.register().catch((error: unknown) => {
+      // A quorum that fails says so itself; one that stops needs no registration.
+      if (!(error instanceof NotControllerError || error instanceof LogUnavailableError)) this.#bug(error)
+    })
   }
 
   #sourceOf(quorum: Quorum): MetadataSource {
@@ -446,25 +392,17 @@ export class Node implements HttpSource {
     }
   }
 
-  #newLifecycle(
-    logs: LogManager,
-    quorum: Quorum,
-    link: ControllerLink,
-    ownIncarnations: readonly string[],
-  ): BrokerLifecycle {
-    return new BrokerLifecycle(this.#env, {
-      brokerId: this.config.nodeId,
-      clusterId: this.clusterId,
-      directoryId: logs.metaProperties.directoryId,
-      listeners: registeredListeners(this.config, this.listeners, this.#options.hostName),
-      rack: this.config.zone,
-      previousBrokerEpoch: logs.previousBrokerEpoch,
-      ownIncarnations,
-      givesWay: this.config.membership.givesWay,
-      countsDurable: this.#broker.staticValues.get('log.durability.mode') !== 'relaxed',
-      heartbeatIntervalMs: brokerNumber(quorum.image, this.#broker, 'broker.heartbeat.interval.ms'),
-      controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },
+  #newEntry(logs: LogManager, quorum: Quorum, link: ControllerLink): Promise<BrokerEntry> {
+    return BrokerEntry.open(this.#env, {
+      config: this.config,
+      broker: this.#broker,
+      logs,
+      quorum,
+      link,
+      listeners: this.listeners,
+      hostName: this.#options.hostName,
       appliedOffset: () => this.image.position.offset,
+      stopRequested: this.#stopRequested.promise,
       onRefused: (error) => this.#bug(error),
     })
   }

@@ -35,8 +35,9 @@ export function controllerEndpoints(
   return [{ name, host: told.host, port: told.port }]
 }
 
-/** Where a broker is reached by another one; null when it is not known. */
+/** Where a broker is reached by another one: by the listener of that name, or the only one it has. Null when it is not known. */
 export function addressOfBroker(image: MetadataImage, brokerId: number, listener: string): Address | null {
-  const endpoint = image.broker(brokerId)?.endpoints.find(({ name }) => name === listener)
+  const { endpoints = [] } = image.broker(brokerId) ?? {}
+  const endpoint = endpoints.length === 1 ? endpoints[0] : endpoints.find(({ name }) => name === listener)
   return endpoint === undefined ? null : { host: endpoint.host, port: endpoint.port }
 }

@@ -13,7 +13,8 @@ import {
 import type { HealthReport } from '../../server/http/health.ts'
 import type { HttpSource } from '../../server/http/http-routes.ts'
 import type { Family } from '../../server/metrics/family.ts'
-import { Node, NodeIdTakenError, type NodeOptions, StartStoppedError } from '../../server/node.ts'
+import { Node } from '../../server/node.ts'
+import { NodeIdTakenError, type NodeOptions, StartStoppedError } from '../../server/node-options.ts'
 import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 

@@ -4,13 +4,16 @@ import type { Acceptor } from '../connections/acceptor.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { Family, Sample } from './family.ts'
 
-export interface NodeFigures {
+export interface ConnectionFigures {
   readonly version: string
   readonly nodeId: number
   readonly clusterId: string
   readonly acceptor: Acceptor
   /** By the kind of listener. */
   readonly dispatchers: Readonly<Partial<Record<'broker' | 'controller', Dispatcher>>>
+}
+
+export interface BrokerFigures {
   /** Gauges refreshed. */
   readonly replicas: ReplicaMetrics
   readonly cleaner: Readonly<CleanerStats>
@@ -71,9 +74,9 @@ const REPLICA_GAUGES: readonly [keyof ReplicaMetrics, string, string][] = [
   ['partitionsOffline', 'millrace_partitions_offline', 'Partitions whose log failed on this node.'],
 ]
 
-/** Everything a scrape of this node sees. */
-export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
-  const { version, nodeId, clusterId, acceptor, replicas, storage } = figures
+/** What runs here, who is connected, and what they ask. */
+export function* connectionMetrics(figures: ConnectionFigures): Generator<Family> {
+  const { version, nodeId, clusterId, acceptor } = figures
   yield gauge('millrace_info', 'What runs here; always 1.', [
     { labels: { version, node_id: nodeId, cluster_id: clusterId }, value: 1 },
   ])
@@ -103,6 +106,11 @@ export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
     { value: acceptor.budget.waiting },
   ])
   yield* apiFamilies(figures.dispatchers)
+}
+
+/** Replicas, logs and groups. */
+export function* brokerMetrics(figures: BrokerFigures): Generator<Family> {
+  const { replicas, storage } = figures
   for (const [key, name, help] of REPLICA_COUNTERS) yield counter(name, help, replicas[key])
   for (const [key, name, help] of REPLICA_GAUGES) yield gauge(name, help, [{ value: replicas[key] }])
   yield gauge('millrace_open_files', 'Log files held open.', [{ value: storage.openFiles }])
@@ -128,7 +136,7 @@ export function* nodeMetrics(figures: NodeFigures): Generator<Family> {
   yield gauge('millrace_metadata_offset', 'Newest metadata record applied.', [{ value: figures.metadataOffset }])
 }
 
-function* apiFamilies(dispatchers: NodeFigures['dispatchers']): Generator<Family> {
+function* apiFamilies(dispatchers: ConnectionFigures['dispatchers']): Generator<Family> {
   const used = Object.entries(dispatchers)
     .flatMap(([listener, dispatcher]) =>
       [...dispatcher.metrics()].map(({ name, metrics }) => ({ labels: { api: name, listener }, metrics })),

@@ -1,6 +1,7 @@
 import { assert } from '../../base/assert.ts'
 import { JoinStoppedError, resolveMembership } from '../../server/join/membership.ts'
-import { Node, StartStoppedError } from '../../server/node.ts'
+import { Node } from '../../server/node.ts'
+import { StartStoppedError } from '../../server/node-options.ts'
 import type { Loss } from '../disk/power-loss.ts'
 import type { Machine, Process } from '../machine.ts'
 import type { Sim } from '../sim.ts'
