@@ -291,3 +291,17 @@ test('a leader whose log fails is followed by another at once, and a follower wh
     assert.ok(sim.nowMs - beganMs < 100, `${sim.nowMs - beganMs} ms`)
     assert.deepEqual(cluster.controller.image.partition('a', 0)?.isr, [2, 1])
   }))
+
+test('a replica for which there was no room follows once there is, also when an image comes before it is tried again', () =>
+  withTopic(async (cluster, sim) => {
+    cluster.node(3).machine.leaveRoom(0)
+    cluster.createTopic('b', { idByte: 9 })
+    await sim.runFor(100)
+    assert.equal(cluster.node(3).replicas.hosted.get('b', 0), undefined)
+    cluster.node(3).machine.leaveRoom(Number.POSITIVE_INFINITY)
+    cluster.controller.change('b', { isr: [1, 2] })
+    await sim.runFor(8000)
+    assert.equal((await cluster.node(1).produce('b', batchOf(['0']))).errorCode, 0)
+    assert.deepEqual(await cluster.node(3).held('b'), ['0'])
+    assert.deepEqual(cluster.controller.image.partition('b', 0)?.isr, [1, 2, 3])
+  }))

@@ -167,12 +167,16 @@ export class Hosting {
     try {
       const settings = this.#settingsOf(topic.name, this.#hosted.image)
       const log = logs.get(topicPartition) ?? (await logs.openLog(topicPartition, topic.topicId, settings.log))
+      this.#waitingForSpace.delete(name)
       this.#host(topic, topicPartition, { log, highWatermark: this.#parts.highWatermarks.of(topicPartition) })
     } catch (error) {
-      if (isOutOfSpace(error)) this.#waitingForSpace.set(name, { topic, partition: index })
-      else this.#host(topic, topicPartition, { error: error as Error })
+      if (isOutOfSpace(error)) {
+        this.#waitingForSpace.set(name, { topic, partition: index })
+        return false
+      }
+      this.#host(topic, topicPartition, { error: error as Error })
     }
-    return !this.#waitingForSpace.has(name)
+    return true
   }
 
   #host(
