@@ -21,6 +21,7 @@ interface Sent {
   readonly to: Address
   readonly api: { readonly name: string; readonly key: number }
   readonly body: unknown
+  readonly timeoutMs: number
   resolve(response: unknown): void
   reject(error: Error): void
 }
@@ -49,8 +50,8 @@ function nodeOf() {
     describeQuorum: () => ({ errorCode: 0, errorMessage: null, topics: [], nodes: [] }),
   }
   const peers = {
-    request: (to: Address, _lane: string, api: Sent['api'], body: unknown) =>
-      new Promise((resolve, reject) => sent.push({ to, api, body, resolve, reject })),
+    request: (to: Address, _lane: string, api: Sent['api'], body: unknown, { timeoutMs }: { timeoutMs: number }) =>
+      new Promise((resolve, reject) => sent.push({ to, api, body, timeoutMs, resolve, reject })),
   } as unknown as Peers
   const here = new ControllerSide(1, quorum, 'CONTROLLER')
   const link = new ControllerLink(world.env, { nodeId: 1, peers, location: quorum, here })
@@ -103,6 +104,19 @@ test('a refusal, a broken connection, or nobody to ask: tried again, and given u
   for (const { reject } of sent) reject(new ConnectionError('refused'))
   await asking
   assert.equal(world.armed, 0)
+})
+
+test('an attempt that begins when the time is over is none; what is told is why the last one failed', async () => {
+  const { sent, link, lead, world } = nodeOf()
+  await lead(3)
+  const failed = assert.rejects(link.send(AllocateProducerIds, ASK, { timeoutMs: 50.5 }), /the port refuses/)
+  for (let elapsedMs = 0; elapsedMs < 60; elapsedMs += 10) {
+    sent.at(-1)?.reject(new ConnectionError('the port refuses'))
+    await world.advance(10)
+  }
+  await failed
+  assert.ok(sent.length > 1)
+  for (const { timeoutMs } of sent) assert.ok(timeoutMs > 0 && Number.isInteger(timeoutMs), `within ${timeoutMs} ms`)
 })
 
 test('a client’s request travels in an envelope; the answer comes back in its version, with where it is in the metadata', async () => {

@@ -144,16 +144,19 @@ export class ControllerLink implements ControllerChannel, ControllerForwarder {
   async #ask<T>(attempt: Attempt<T>, timeoutMs: number): Promise<T> {
     const { clock, timers } = this.#env
     const deadlineMs = clock.monotonicMs() + timeoutMs
-    for (;;) {
-      const outcome = await this.#try(attempt, deadlineMs - clock.monotonicMs())
-      if (outcome === null && !this.#isClosed) continue
+    const restMs = () => Math.ceil(deadlineMs - clock.monotonicMs())
+    let failure: Error | null = null
+    do {
+      const outcome = await this.#try(attempt, restMs())
       if (outcome !== null && !(outcome instanceof Error)) return outcome.answer
-      const restMs = deadlineMs - clock.monotonicMs()
-      if (restMs <= 0 || this.#isClosed || attempt.isOver?.() === true) {
-        throw new ControllerUnavailableError(outcome?.message ?? 'the node stops', { cause: outcome })
-      }
-      await this.#unlessChanged(sleep(timers, Math.min(RETRY_MS, restMs)))
-    }
+      failure = outcome
+      if (failure === null) continue
+      if (attempt.isOver?.() === true) break
+      // What came of the last attempt says more than that no time is left for another.
+      if (restMs() > 0 && !this.#isClosed) await this.#unlessChanged(sleep(timers, Math.min(RETRY_MS, restMs())))
+    } while (restMs() > 0 && !this.#isClosed)
+    const message = failure?.message ?? (this.#isClosed ? 'the node stops' : 'the controller changed')
+    throw new ControllerUnavailableError(message, { cause: failure })
   }
 
   /** An error: not answered, so that it may be tried again. Null: the controller changed, and the next one is to be asked. */
