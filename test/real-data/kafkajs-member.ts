@@ -1,9 +1,9 @@
-/** One member of a group, by kafkajs: `kafkajs-member.ts ADDRESS GROUP TOPIC`. See members.ts for what it prints. */
+/** One member of a group, by kafkajs: `kafkajs-member.ts ADDRESSES GROUP TOPIC`. See members.ts for what it prints. */
 import { writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import kafkajs from 'kafkajs'
 
-const [address = '', groupId = '', topic = ''] = process.argv.slice(2)
+const [addresses = '', groupId = '', topic = ''] = process.argv.slice(2)
 const require = createRequire(import.meta.url)
 
 // kafkajs itself decodes only gzip; the other codecs are plugged in as its users do.
@@ -33,7 +33,7 @@ function uncompressXerial(bytes: Buffer): Buffer {
 
 const kafka = new kafkajs.Kafka({
   clientId: 'rows',
-  brokers: [address],
+  brokers: addresses.split(','),
   logLevel: kafkajs.logLevel.ERROR,
   retry: { retries: 20 },
 })

@@ -1,4 +1,4 @@
-"""One member of a group, by confluent-kafka: python-member.py ADDRESS GROUP TOPIC. See members.ts for what it prints."""
+"""One member of a group, by confluent-kafka: python-member.py ADDRESSES GROUP TOPIC. See members.ts for what it prints."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import sys
 
 from confluent_kafka import Consumer, KafkaError
 
-address, group, topic = sys.argv[1:4]
+addresses, group, topic = sys.argv[1:4]
 running = True
 
 
@@ -18,7 +18,7 @@ def stop(_signal, _frame):
 signal.signal(signal.SIGTERM, stop)
 consumer = Consumer(
     {
-        "bootstrap.servers": address,
+        "bootstrap.servers": addresses,
         "group.id": group,
         "auto.offset.reset": "earliest",
         "auto.commit.interval.ms": 500,
