@@ -3,6 +3,8 @@ import type { MetadataRecord } from '../metadata/records.ts'
 
 /** Among directory ids: not assigned yet (KIP-858). */
 export const UNASSIGNED_DIRECTORY = 'AAAAAAAAAAAAAAAAAAAAAQ'
+/** In no directory that works (KIP-858). */
+export const LOST_DIRECTORY = 'AAAAAAAAAAAAAAAAAAAAAg'
 
 /** Brokers that may be in an ISR: there, serving and not about to stop. */
 export function isActive(image: MetadataImage, brokerId: number): boolean {

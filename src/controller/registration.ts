@@ -8,7 +8,7 @@ import type { BrokerSessions } from './broker-sessions.ts'
 import { sessionTimeoutMs } from './brokers.ts'
 import { ACCEPTED, type Decision, type DecisionContext, refusal } from './decision.ts'
 import { withBrokerReplaced } from './elections.ts'
-import { UNASSIGNED_DIRECTORY } from './partition-records.ts'
+import { LOST_DIRECTORY, UNASSIGNED_DIRECTORY } from './partition-records.ts'
 import { isElrOn } from './feature-names.ts'
 import { isUndecided, losesNothingInCrash } from './topic-rules.ts'
 
@@ -70,7 +70,10 @@ function replaced(context: DecisionContext, request: BrokerRegistrationRequest, 
   const only = logDirs.length === 1 ? (logDirs[0] as string) : null
   return withBrokerReplaced(context, brokerId, only, (partition, rules) => {
     const directory = partition.directories[partition.replicas.indexOf(brokerId)]
-    if (directory !== undefined && !isUndecided(directory) && !logDirs.includes(directory)) return 'nothing'
+    // Its log failed in the life before, which was on this folder: what it had on disk is there still.
+    const isHere = directory === LOST_DIRECTORY && only !== null && ranOnThisFolder
+    const isElsewhere = directory !== undefined && !isUndecided(directory) && !logDirs.includes(directory)
+    if (isElsewhere && !isHere) return 'nothing'
     // Without the feature nobody stays eligible, and the last one in sync is kept, however it stopped.
     if (!isElrOn(image) || stoppedCleanly) return 'all'
     return ranOnThisFolder && losesNothingInCrash(image, rules, partition) ? 'all' : 'maybe-less'

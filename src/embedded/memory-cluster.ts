@@ -92,7 +92,9 @@ export class MemoryCluster implements AsyncDisposable {
      */
     advance: async (by: Duration): Promise<void> => {
       this.#clock.move(millisecondsOf(by))
-      await sleep(3 * HOUSEKEEPING_MS)
+      await Promise.all(this.nodes.map((node) => node.applyRetention()))
+      // The rest looks by itself, now and then.
+      await sleep(2 * HOUSEKEEPING_MS)
     },
   }
 

@@ -103,6 +103,13 @@ export class MemoryNode {
     await life?.end()
   }
 
+  /** Removes what the time of day lets go, now. */
+  async applyRetention(): Promise<void> {
+    const { logs, replicas } = this.#node ?? {}
+    if (this.#life?.isPaused !== false || replicas === undefined) return
+    await logs?.applyRetention(({ topic, partition }) => replicas.hosted.get(topic, partition)?.highWatermark ?? 0)
+  }
+
   /** As SIGSTOP: it keeps its connections, and does nothing. */
   pause(): void {
     this.#life?.pause()

@@ -60,3 +60,16 @@ test('a broker whose number is in use says that it waits, and takes the place wh
   assert.equal(await registered, 7)
   lifecycle.abandon()
 })
+
+// A controller whose disk is full says REQUEST_TIMED_OUT: brokers ended of it, in the middle of their start or of their work.
+test('a controller that cannot write anything down just now is asked again', async () => {
+  const codes: number[] = [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER]
+  const { world, said, lifecycle } = registering(() => answerOf(codes.shift() ?? ErrorCode.NONE))
+  const registered = lifecycle.register()
+  for (let i = 0; i < 20; i++) await world.advance(50)
+  assert.equal(await registered, 7)
+  codes.push(ErrorCode.REQUEST_TIMED_OUT)
+  for (let i = 0; i < 40; i++) await world.advance(50)
+  assert.deepEqual([codes, said], [[], []])
+  lifecycle.abandon()
+})

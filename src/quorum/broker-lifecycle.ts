@@ -3,7 +3,7 @@ import { sleep, type Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import { BrokerHeartbeat, type BrokerHeartbeatResponse } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
-import { ErrorCode, errorName } from '../protocol/errors.ts'
+import { ErrorCode, errorName, isRetriable } from '../protocol/errors.ts'
 import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
 
 /** The controller as a broker sees it: this node's own, or another one over the network. May reject: it is asked again. */
@@ -103,7 +103,8 @@ export class BrokerLifecycle {
         return response.brokerEpoch
       }
       const mayWait = response?.errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION && this.#options.givesWay !== true
-      if (response !== null && !mayWait) {
+      // Retriable: the controller could not write it down just now; its disk is full, or it has lost its place.
+      if (response !== null && !mayWait && !isRetriable(response.errorCode)) {
         const message = `the controller refuses the registration of node ${this.#options.brokerId}`
         throw new RegistrationRefusedError(message, response.errorCode)
       }
@@ -209,6 +210,7 @@ export class BrokerLifecycle {
 
   #onBeaten(response: BrokerHeartbeatResponse): void {
     if (this.#stopped) return
+    if (isRetriable(response.errorCode)) return this.#schedule(RETRY_MS)
     if (response.errorCode !== ErrorCode.NONE) {
       this.#isFenced = true
       const message =

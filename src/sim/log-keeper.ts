@@ -6,6 +6,8 @@ const LINES_KEPT = 400
 /** What the programs under simulation logged, all machines together, in the order of virtual time. */
 export class LogKeeper {
   #lines: string[] = []
+  /** Off in runs that are to be fast: a run that fails is repeated for its log. */
+  isOn = true
   /** Sees every line at once; for watching one run. */
   onLine: ((line: string) => void) | null = null
 
@@ -22,6 +24,7 @@ export class LogKeeper {
 
 export function simLogger(keeper: LogKeeper, name: string, nowMs: () => number): Logger {
   const log = (level: string) => (message: string, fields?: LogFields) => {
+    if (!keeper.isOn) return
     const values = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined)
     const text = values.map(([key, value]) => ` ${key}=${value}`).join('')
     keeper.add(`${nowMs().toFixed(3)} ${name} ${level} ${message}${text}`)

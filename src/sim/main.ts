@@ -111,7 +111,7 @@ async function runAll(scenario: Scenario, parsed: Arguments, hashes: Map<string,
   for (const seed of seeds) {
     let report: RunReport
     try {
-      report = await runScenario(scenario, seed, { prepare, knobs, stacks: seeds.length === 1 })
+      report = await runScenario(scenario, seed, { prepare, knobs, isExplained: seeds.length === 1 })
     } catch (error) {
       if (!(error instanceof RunFailure)) throw error
       await explain(scenario, error, parsed)
@@ -135,14 +135,14 @@ async function runAll(scenario: Scenario, parsed: Arguments, hashes: Map<string,
 async function explain(scenario: Scenario, failure: RunFailure, { knobs, shrinkRuns }: Arguments): Promise<void> {
   const { seed } = failure.report
   const given = shrinkRuns === 0 ? knobs : await shrunk(scenario, failure, shrinkRuns)
-  const again = await failureOf(scenario, seed, { knobs: given, stacks: true })
+  const again = await failureOf(scenario, seed, { knobs: given, isExplained: true })
   tellFailure(scenario, again ?? failure, given)
 }
 
 async function shrunk(scenario: Scenario, failure: RunFailure, runsMax: number): Promise<ReadonlyMap<string, string>> {
   const kind = kindOf(failure)
   const attempt = async (knobs: ReadonlyMap<string, string>) => {
-    const found = await failureOf(scenario, failure.report.seed, { knobs })
+    const found = await failureOf(scenario, failure.report.seed, { knobs, isExplained: false })
     return found !== null && kindOf(found) === kind ? found.knobs : null
   }
   return shrink(failure.knobs, attempt, runsMax)

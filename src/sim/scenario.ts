@@ -35,7 +35,7 @@ export function scenarios(): Scenario[] {
 }
 
 export interface RunOptions {
-  readonly stacks?: boolean
+  readonly isExplained?: boolean
   readonly knobs?: ReadonlyMap<string, string>
   /** May look at the world before anything happens. */
   readonly prepare?: (sim: Sim) => void

@@ -15,8 +15,8 @@ export interface SimOptions {
   readonly net?: NetProfile
   /** Default 20 million. */
   readonly stepsMax?: number
-  /** Errors say where they come from: wanted when a run has failed, and it costs a tenth of its time. */
-  readonly stacks?: boolean
+  /** Errors say where they come from, and what nodes log is kept: wanted when a run has failed, and it costs a tenth of its time. */
+  readonly isExplained?: boolean
   /** Narrows what a scenario would draw. */
   readonly knobs?: ReadonlyMap<string, string>
 }
@@ -163,7 +163,8 @@ export async function simulate(options: SimOptions, body: (sim: Sim) => Promise<
   process.on('unhandledRejection', onRejection)
   const restoreGlobals = replaceGlobals()
   const { stackTraceLimit } = Error
-  Error.stackTraceLimit = options.stacks === false ? 0 : stackTraceLimit
+  Error.stackTraceLimit = options.isExplained === false ? 0 : stackTraceLimit
+  sim.logs.isOn = options.isExplained !== false
   try {
     let done = false
     body(sim).then(

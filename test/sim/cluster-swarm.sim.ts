@@ -20,13 +20,14 @@ scenario('a cluster of three loses nothing, whatever happens', { seeds: 300 }, a
     settings: {
       'offsets.topic.num.partitions': '3',
       'group.initial.rebalance.delay.ms': random.pick(['0', '500']),
+      'replica.lag.time.max.ms': random.pick(['2000', '30000']),
       'metadata.log.max.record.bytes.between.snapshots': random.pick(['2000', '20971520']),
     },
     onGivenUp: restartWhereDiskFailed(sim),
   })
   watchInvariants(sim, cluster)
   await cluster.settled()
-  const load = new Load(sim, cluster, { replicationFactor: 3, gapMs: random.pick([40, 100, 300]) })
+  const load = new Load(sim, cluster, { replicationFactor: 3, gapMs: random.pick([40, 150, 400, 400]) })
   await load.start({
     'min.insync.replicas': random.pick(['1', '2', '2']),
     'segment.ms': random.pick(['1000', '604800000']),

@@ -48,6 +48,8 @@ export class ClusterClient {
   readonly #wires = new Map<string, Wire>()
   readonly #opening = new Map<string, Promise<Wire>>()
   readonly topics = new Map<string, TopicView>()
+  /** By topic id and partition: what was told in the latest leader epoch. */
+  readonly #newest = new Map<string, readonly { readonly leader: number; readonly epoch: number }[]>()
 
   constructor(options: ClientOptions) {
     this.env = options.env
@@ -98,10 +100,17 @@ export class ClusterClient {
       if (leaderId < 0) continue
       this.#onLeader?.({ partition: `${topic}-${partitionIndex}`, leader: leaderId, epoch: leaderEpoch })
     }
+    const known = this.#newest.get(found.topicId)
+    // A node that is behind must not send us back to a leader of before (KIP-320).
+    const newest = partitions.map(({ leaderId, leaderEpoch }, index) => {
+      const before = known?.[index]
+      return before !== undefined && before.epoch > leaderEpoch ? before : { leader: leaderId, epoch: leaderEpoch }
+    })
+    this.#newest.set(found.topicId, newest)
     const view = {
       topicId: found.topicId,
-      leaders: partitions.map(({ leaderId }) => leaderId),
-      epochs: partitions.map(({ leaderEpoch }) => leaderEpoch),
+      leaders: newest.map(({ leader }) => leader),
+      epochs: newest.map(({ epoch }) => epoch),
     }
     this.topics.set(topic, view)
     return view.leaders.includes(-1) ? null : view

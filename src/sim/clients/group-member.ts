@@ -14,7 +14,7 @@ import { commitOffsets, fetchOffsets, type Membership } from './group-offsets.ts
 const SESSION_TIMEOUT_MS = 6000
 const REBALANCE_TIMEOUT_MS = 10_000
 const HEARTBEAT_MS = 500
-const POLL_MS = 100
+const POLL_MS = 400
 
 export interface GroupMemberOptions {
   readonly name: string

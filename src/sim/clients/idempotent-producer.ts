@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts'
 import { InitProducerId } from '../../protocol/apis/init-producer-id.ts'
 import { Produce, type ProduceResponse } from '../../protocol/apis/produce.ts'
 import { buildBatch } from '../../protocol/batch/build.ts'
-import { type Codec, CODECS } from '../../protocol/batch/header.ts'
+import { baseSequence, type Codec, CODECS } from '../../protocol/batch/header.ts'
 import { ErrorCode, errorName, isRetriable } from '../../protocol/errors.ts'
 import type { History, Send } from '../history/history.ts'
 import type { ClusterClient } from './cluster-client.ts'
@@ -184,7 +184,9 @@ export class IdempotentProducer {
     const wire = await queue.turn
     // Finding it may have taken long enough for the batch before this one to be given up.
     if (wire === null || queue.isResetting) return false
+    this.#log(queue, batch, `sent to ${wire.remote}`)
     const answer = await this.#client.tolerate(() => wire.request(Produce, body, { fromVersion }))
+    if (answer === null) this.#log(queue, batch, 'not answered')
     return answer !== null && this.#judge(answer, queue, batch)
   }
 
@@ -192,6 +194,7 @@ export class IdempotentProducer {
     const result = answer.responses[0]?.partitionResponses[0]
     assert(result !== undefined, 'a Produce answer without the partition')
     const { errorCode, baseOffset } = result
+    this.#log(queue, batch, errorCode === 0 ? `acknowledged at ${baseOffset}` : errorName(errorCode))
     if (errorCode === 0) {
       batch.sends.forEach((send, i) => {
         this.#history.acked(send, baseOffset + i, { isRetried: batch.isRetry })
@@ -205,6 +208,11 @@ export class IdempotentProducer {
     }
     if (isRetriable(errorCode)) return false
     throw new Error(`${this.name}: a good batch was answered with ${errorName(errorCode)}: ${result.errorMessage}`)
+  }
+
+  #log({ partition }: PartitionQueue, { bytes, sends, isRetry }: Batch, what: string): void {
+    const fields = { partition, sequence: baseSequence(bytes, 0), records: sends.length, isRetry }
+    this.#client.env.log.debug(`a batch is ${what}`, fields)
   }
 
   /** Goes on under another id. What is queued was not appended: it would have been lost with what came before it. */

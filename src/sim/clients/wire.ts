@@ -69,6 +69,11 @@ export class Wire implements ConnectionHandler {
     return this.#send(api, version, body, options.timeoutMs ?? REQUEST_TIMEOUT_MS)
   }
 
+  /** Who is asked. */
+  get remote(): string {
+    return this.#connection.remote.host
+  }
+
   close(): void {
     this.#connection.destroy()
     this.#fail('closed by the client')

@@ -13,6 +13,8 @@ import { SimNode } from './sim-node.ts'
 
 export interface ClusterOptions {
   readonly nodes: number
+  /** The first so many nodes are controllers only, the others brokers only. Default 0: every node is both, as far as it goes. */
+  readonly controllers?: number
   /** Over which the nodes are dealt; 0: the nodes say nothing of zones. */
   readonly zones?: number
   /** Keys of `server.properties`, the same on all nodes. */
@@ -30,6 +32,8 @@ const SETTLED_WITHIN_MS = 60_000
 /** The nodes of one cluster and clients of it. Made with its nodes starting; the first one forms it, the others join. */
 export class SimCluster {
   readonly nodes: readonly SimNode[]
+  /** Those that have partitions. */
+  readonly brokers: readonly SimNode[]
   /** What all clients of this cluster saw. */
   readonly history = new History()
   readonly #sim: Sim
@@ -41,6 +45,7 @@ export class SimCluster {
     this.nodes = Array.from({ length: nodes }, (_, index) => {
       return new SimNode(sim, { nodeId: index + 1, settings: settingsOf(index, options), onGivenUp })
     })
+    this.brokers = this.nodes.slice(options.controllers ?? 0)
     for (const node of this.nodes) node.start()
   }
 
@@ -83,7 +88,7 @@ export class SimCluster {
   get isSettled(): boolean {
     const { image } = this
     if (image === null || !this.nodes.every(({ isServing, node }) => isServing && node?.hasItsVote)) return false
-    for (const { nodeId } of this.nodes) if (image.broker(nodeId)?.fenced !== false) return false
+    for (const { nodeId } of this.brokers) if (image.broker(nodeId)?.fenced !== false) return false
     for (const { partitions } of image.topicsByName.values()) {
       for (const { isr, replicas, leader } of partitions) if (leader < 0 || isr.length < replicas.length) return false
     }
@@ -115,7 +120,7 @@ export class SimCluster {
   }
 
   get bootstrap(): Address[] {
-    return this.nodes.map(({ machine }) => ({ host: machine.host.ip, port: CLIENT_PORT }))
+    return this.brokers.map(({ machine }) => ({ host: machine.host.ip, port: CLIENT_PORT }))
   }
 
   /** A client on a machine of its own. */
@@ -155,8 +160,10 @@ export class SimCluster {
   }
 }
 
-function settingsOf(index: number, { zones = 0, settings = {} }: ClusterOptions): Record<string, string> {
+function settingsOf(index: number, options: ClusterOptions): Record<string, string> {
+  const { controllers = 0, zones = 0, settings = {} } = options
   const result: Record<string, string> = { ...settings }
+  if (controllers > 0) result['process.roles'] = index < controllers ? 'controller' : 'broker'
   if (zones > 0) result['broker.rack'] = `zone-${(index % zones) + 1}`
   if (index > 0) result['join'] = `node-1:${CONTROLLER_PORT}`
   return result

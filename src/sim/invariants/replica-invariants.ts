@@ -106,11 +106,21 @@ export class ReplicaInvariants {
     const other = known.leaders.get(leader.leaderEpoch) ?? node.nodeId
     assert(other === node.nodeId, `I5: ${known.name} is led by ${other} and ${node.nodeId} in ${leader.leaderEpoch}`)
     known.leaders.set(leader.leaderEpoch, node.nodeId)
+    // One that is behind on metadata may lead in an epoch that is over, and gets nowhere in it.
+    if (leader.leaderEpoch === newestEpoch(known)) this.#checkCompleteness(known)
+  }
+
+  /** I1: the leader of the newest epoch holds all that was ever committed. */
+  #checkCompleteness(known: Known): void {
+    const epoch = newestEpoch(known)
+    const nodeId = known.leaders.get(epoch)
+    const replica = nodeId === undefined ? undefined : known.replicas.get(nodeId)
+    if (replica?.partition.leader?.leaderEpoch !== epoch) return
     const common = divergence(replica.lineage, known.committed)
     const { endOffset } = known.committed
     assert(
       common >= endOffset,
-      `I1: ${node.machine.name} leads ${known.name} in epoch ${leader.leaderEpoch} with ${replica.log.dump()}; ` +
+      `I1: node ${nodeId} leads ${known.name} in epoch ${epoch} with ${replica.log.dump()}; ` +
         `it holds what was committed up to ${common}, committed was ${endOffset}`,
     )
   }
@@ -137,7 +147,12 @@ export class ReplicaInvariants {
       assert(held >= highWatermark, `I2: ${partition.dump()} has committed what node ${id} holds only up to ${held}`)
     }
     known.committed = { ...replica.lineage, endOffset: highWatermark }
+    this.#checkCompleteness(known)
   }
+}
+
+function newestEpoch({ leaders }: Known): number {
+  return Math.max(-1, ...leaders.keys())
 }
 
 function lineageOf({ epochs, logStartOffset, endOffset }: PartitionLog): Lineage {

@@ -136,7 +136,8 @@ export class Load {
     const [sim, history] = [this.#sim, this.history]
     const withinMs = SETTLED_WITHIN_MS
     this.#isOver = true
-    await this.#sending
+    const what = () => `every question is answered: ${this.#cluster.dump()}`
+    await sim.within(this.#sending, { withinMs, what })
     const isAnswered = () => [...this.#producers, ...this.#plain].every(({ pending }) => pending === 0)
     await sim.until(isAnswered, { withinMs, what: 'every send is answered' })
     const isRead = () => nothingUnseen(history, GROUP).length === 0
