@@ -26,9 +26,12 @@ async function open(env: Env, logConfig = config): Promise<Opened> {
   return { manager, log: await manager.openLog(topicPartition, TEST_TOPIC_ID, logConfig) }
 }
 
-function fill(log: PartitionLog, model: LogModel, batches: number): void {
+/** Several of them fit into one segment, whatever the seed. */
+const SMALL = { recordsMax: 2, bytesMax: 60 }
+
+function fill(log: PartitionLog, model: LogModel, batches: number, size = {}): void {
   for (let i = 0; i < batches; i++) {
-    const batch = model.nextBatch()
+    const batch = model.nextBatch(size)
     log.appendAsLeader(batch, { leaderEpoch: 1, wallMs: 1_000_000 })
     model.appended(batch)
   }
@@ -214,7 +217,7 @@ withLog(
 )
 
 withLog('a log shorter than it was durable is refused', async (_, machine, { manager, log }, model) => {
-  fill(log, model, 4)
+  fill(log, model, 4, SMALL)
   await log.flush()
   await manager.checkpoint()
   machine.losePower('none')
@@ -238,7 +241,7 @@ withLog('damage in a closed segment is no torn tail', async (_, machine, { log }
 withLog(
   'without the recovery points nothing good is cut off with what is damaged',
   async (_, machine, { log }, model) => {
-    fill(log, model, 4)
+    fill(log, model, 4, SMALL)
     await log.flush()
     machine.losePower('none')
     machine.tree.removeFile(`${folder}/recovery-point-offset-checkpoint`)
@@ -325,7 +328,7 @@ withLog(
 withLog(
   'a torn tail of a log that was never opened is not taken for a clean one',
   async (_, machine, { log }, model) => {
-    fill(log, model, 4)
+    fill(log, model, 4, SMALL)
     await log.flush()
     machine.losePower('none')
     const file = machine.tree.file(`${folder}/t-0/00000000000000000000.log`)

@@ -218,8 +218,10 @@ export async function rebuildIndexes(state: LogState, segment: Segment): Promise
   const fresh = new Segment(segment.baseOffset, segment.createdMs)
   const { generation } = state
   const end = await walk(state, segment, fresh)
-  if (segment === state.active) {
+  // One that was rolled while we walked holds more than we have seen.
+  if (segment === state.active || end.position < segment.bytes) {
     segment.replaceIndexes(fresh, end)
+    if (segment !== state.active) segment.noteTime()
     context.indexes.drop(state.path(segment, 'index'))
     context.indexes.drop(state.path(segment, 'timeindex'))
     return encodeOffsetEntries(fresh.pendingOffsets, segment.baseOffset)
