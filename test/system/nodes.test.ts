@@ -6,15 +6,14 @@ import { Admin } from '../../src/client/admin.ts'
 import { Client } from '../../src/client/client.ts'
 import { nodeEnv } from '../../src/env-node/node-env.ts'
 import { removeTemporary, root, temporaryDirectory } from '../support/files.ts'
-import { freePort } from '../support/ports.ts'
+import { freePorts } from '../support/ports.ts'
 import { Background, run, until } from '../support/process.ts'
 
 const env = nodeEnv({ log: { level: 'error' } })
 const STARTED = { timeoutMs: 60_000, everyMs: 50 }
 
-/** A base port above which the ports of three nodes are most likely free too. */
 async function startNodes(context: TestContext, directory: string) {
-  const base = await freePort()
+  const base = await freePorts(22)
   const args = ['start', '--nodes', '3', '--data', join(directory, 'data'), '--http', 'off', '--zone', 'a,b,c']
   args.push('--listen', `127.0.0.1:${base}`, '--controller-listen', `127.0.0.1:${base + 1}`)
   const command = join(root, 'bin', 'millrace')
