@@ -37,6 +37,7 @@ export class AutoJoin {
   readonly #options: AutoJoinOptions
   #timer: Timer | null = null
   #isDone = false
+  #hasGivenWay = false
 
   constructor(env: Env, options: AutoJoinOptions) {
     this.#env = env
@@ -76,9 +77,10 @@ export class AutoJoin {
     })
   }
 
-  /** It may be alive. */
+  /** It may be alive: an operator has to say that it is not. Asked for until then, told once. */
   #giveWay(voterDirectoryId: string): void {
-    this.stop()
+    if (this.#hasGivenWay) return
+    this.#hasGivenWay = true
     this.#env.log.error(
       'A voter on another disk has the number of this node: remove it, or give this node another number',
       {

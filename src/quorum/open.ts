@@ -90,6 +90,7 @@ export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<
   await snapshots.removeUnfinished()
   const log = new MetadataLog(env, partitionLog, snapshots)
   const state = await load(() => readQuorumState(env.disk, folder), folder)
+  if (state === null && options.isController) refuseLostVote(partitionLog, folder)
   const raft = { ...raftOptions(env, options, loaded, self), state }
   const listeners = { onImage, onFailure, onLeader, onActive }
   const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, autoJoin, joinAfter, ...listeners })
@@ -205,6 +206,15 @@ function refuseUnserved({ snapshot, batches }: LoadedMetadata, dataFolder: strin
   if (unserved.length === 0) return
   throw new MetadataUnreadableError(
     `The cluster of ${dataFolder} uses features that this version does not serve: ${unserved.join(', ')}.`,
+  )
+}
+
+/** It is written before the first record is: a voter that has records and no vote could give its vote a second time (reliability I10). */
+function refuseLostVote(log: PartitionLog, folder: string): void {
+  if (log.endOffset === 0) return
+  throw new MetadataUnreadableError(
+    `${folder} holds records and no quorum-state, which says for whom this node has voted. ` +
+      'Restore that file, or start the node with an empty folder and --join.',
   )
 }
 

@@ -1,4 +1,5 @@
 import { MalformedError } from '../base/bytes.ts'
+import { crc32c } from '../base/crc32c.ts'
 import { type Disk, DiskError } from '../env/disk.ts'
 import { replaceFile } from '../storage/files.ts'
 
@@ -17,12 +18,22 @@ export const NOBODY = -1
 export const NO_DIRECTORY = 'AAAAAAAAAAAAAAAAAAAAAA'
 const DATA_VERSION = 1
 const STATE_BYTES_MAX = 64 * 1024
+/** Ours to add, over all that stands before it: Kafka reads the fields it knows and passes over any other. */
+const CHECKSUM = 'checksum'
+const FIELDS: readonly string[] = ['leaderId', 'leaderEpoch', 'votedId', 'votedDirectoryId', 'data_version', CHECKSUM]
 
 /** Durable when it resolves; after a crash the file holds either the old state or this one. */
 export async function writeQuorumState(disk: Disk, folder: string, state: QuorumState): Promise<void> {
-  const { leaderId, leaderEpoch, votedId, votedDirectoryId } = state
-  const json = JSON.stringify({ leaderId, leaderEpoch, votedId, votedDirectoryId, data_version: DATA_VERSION })
-  await replaceFile(disk, `${folder}/${QUORUM_STATE_FILE}`, [Buffer.from(json)])
+  await replaceFile(disk, `${folder}/${QUORUM_STATE_FILE}`, [Buffer.from(printQuorumState(state))])
+}
+
+export function printQuorumState({ leaderId, leaderEpoch, votedId, votedDirectoryId }: QuorumState): string {
+  const fields = { leaderId, leaderEpoch, votedId, votedDirectoryId, data_version: DATA_VERSION }
+  return JSON.stringify({ ...fields, [CHECKSUM]: checksumOf(fields) })
+}
+
+function checksumOf(fields: Record<string, unknown>): number {
+  return crc32c(Buffer.from(JSON.stringify(fields))) >>> 0
 }
 
 /** Null when there is none. Throws `MalformedError` for one that cannot be read: a vote may be in it, so it is not made up. */
@@ -50,6 +61,7 @@ export function parseQuorumState(text: string): QuorumState {
   if (version !== 0 && version !== DATA_VERSION) {
     throw new MalformedError(`quorum-state of version ${JSON.stringify(version)}, 0 and ${DATA_VERSION} are known`)
   }
+  checkWhole(fields)
   // Version 0 has no directory ids, and more fields that nobody needs any more.
   const votedDirectoryId = version === 0 ? NO_DIRECTORY : fields['votedDirectoryId']
   if (typeof votedDirectoryId !== 'string') throw new MalformedError('quorum-state without votedDirectoryId')
@@ -59,6 +71,17 @@ export function parseQuorumState(text: string): QuorumState {
     votedId: whole(fields, 'votedId'),
     votedDirectoryId,
   }
+}
+
+/** A bit that flips in a digit is another epoch, or another vote. What Kafka has written has no checksum. */
+function checkWhole(fields: Record<string, unknown>): void {
+  const strange = Object.keys(fields).find((name) => !FIELDS.includes(name))
+  if (strange !== undefined && fields['data_version'] === DATA_VERSION) {
+    throw new MalformedError(`quorum-state has a field ${JSON.stringify(strange)}`)
+  }
+  const { [CHECKSUM]: checksum, ...others } = fields
+  if (checksum === undefined || checksum === checksumOf(others)) return
+  throw new MalformedError(`quorum-state is damaged: its checksum is not ${JSON.stringify(checksum)}`)
 }
 
 function whole(fields: Record<string, unknown>, name: string): number {

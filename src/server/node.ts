@@ -143,9 +143,11 @@ export class Node implements HttpSource {
     return this.#parts.quorum
   }
 
-  /** It is a broker only, or the quorum counts on it. */
+  /** It is a broker only, or the quorum counts on it: on this directory, and not on one of before under its number. */
   get hasItsVote(): boolean {
-    return !this.#has('controller') || this.quorum?.facts.voters.ids.includes(this.nodeId) === true
+    if (!this.#has('controller')) return true
+    const directoryId = this.logs?.metaProperties.directoryId ?? ''
+    return this.quorum?.facts.voters.has({ id: this.nodeId, directoryId }) === true
   }
 
   get logs(): LogManager | undefined {

@@ -5,9 +5,11 @@ import type { Env } from '../env/env.ts'
 import type { Actor } from './core/actor.ts'
 import type { Scheduler } from './core/scheduler.ts'
 import type { Streams } from './core/streams.ts'
+import { flipBit, loseName, overwrite, replaceContent, swapNames } from './disk/damage.ts'
 import { type DiskFault, DiskFaults, type DiskProfile } from './disk/disk-faults.ts'
+import { becomeImage, type DiskImage, imageOf } from './disk/disk-image.ts'
 import { FileTree } from './disk/file-tree.ts'
-import { flipBit, type Loss, losePower } from './disk/power-loss.ts'
+import { type Loss, losePower } from './disk/power-loss.ts'
 import { SimDiskWorker } from './disk/sim-disk-worker.ts'
 import { type LockTable, TreeDisk } from './disk/tree-disk.ts'
 import { type LogKeeper, simLogger } from './log-keeper.ts'
@@ -47,6 +49,8 @@ export class Machine {
   wallOffsetMs = 0
   /** The wall clock runs this much faster than real time; 0.001 is 1 ms a second. */
   wallDrift = 0
+  /** How often what was durable was harmed or taken away. Who compares the disk with what it held before starts anew then. */
+  harms = 0
   /** Timers fire up to this much late. */
   timerLateMs = 0.5
   readonly diskState: {
@@ -162,7 +166,60 @@ export class Machine {
   flipBit(path: string, position: number, bit = 0): void {
     const file = this.tree.file(path)
     assert(position < file.content.length, `${path} has ${file.content.length} bytes, flip at ${position}`)
+    this.harms++
     flipBit(file, position, bit)
+  }
+
+  /** What is in a file. Throws `DiskError` when there is no such file. */
+  contentOf(path: string): Buffer {
+    const { content } = this.tree.file(path)
+    const bytes = Buffer.alloc(content.length)
+    content.read(bytes, 0)
+    return bytes
+  }
+
+  /** A write that was meant for another place, or came later than its report: `bytes` are at `position` now. */
+  overwrite(path: string, position: number, bytes: Buffer): void {
+    this.harms++
+    overwrite(this.tree.file(path), position, bytes)
+  }
+
+  replaceContent(path: string, bytes: Buffer): void {
+    this.harms++
+    replaceContent(this.tree.file(path), bytes)
+  }
+
+  /** A file or a folder is gone. The processes are down. */
+  loseName(path: string): void {
+    assert(!this.isRunning, `${this.name} is running`)
+    this.harms++
+    loseName(this.tree, path)
+  }
+
+  /** Two files or two folders change places. The processes are down. */
+  swapNames(onePath: string, otherPath: string): void {
+    assert(!this.isRunning, `${this.name} is running`)
+    this.harms++
+    swapNames(this.tree, onePath, otherPath)
+  }
+
+  /** A copy of all that is durable now; also while processes run. */
+  takeImage(): DiskImage {
+    return imageOf(this.tree)
+  }
+
+  /** The disk is `image` from now on: an older one of this machine, or one of another machine. The power is off. */
+  restoreImage(image: DiskImage): void {
+    assert(!this.isRunning, `${this.name} is running`)
+    this.harms++
+    becomeImage(this.tree, image)
+  }
+
+  /** Another disk, with nothing on it. The power is off. */
+  wipe(): void {
+    assert(!this.isRunning, `${this.name} is running`)
+    this.harms++
+    this.tree.clear()
   }
 }
 

@@ -4,12 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { someMs } from '../../src/sim/faults/fault.ts'
-import { scenario } from '../../src/sim/scenario.ts'
-import { ClusterRun } from './support/cluster-run.ts'
+import { clusterScenario } from './support/cluster-scenario.ts'
 
 // Scenario 1
-scenario('a leader is killed before any follower has fetched what it took', { seeds: 50 }, async (sim) => {
-  const run = await ClusterRun.begin(sim)
+clusterScenario('a leader is killed before any follower has fetched what it took', {}, async (run, sim) => {
   const { leader, followers } = run
   // Followers' requests do not arrive; clients' do.
   sim.net.cutLinks(followers.map(({ machine }) => [machine.host, leader.machine.host]))
@@ -18,15 +16,13 @@ scenario('a leader is killed before any follower has fetched what it took', { se
   sim.net.heal()
   await run.failedOver(leader)
   leader.start()
-  await run.finish()
 })
 
 // Scenario 2
-scenario(
+clusterScenario(
   'a leader is killed while its answers are lost: a retry is told the first offset',
-  { seeds: 50 },
-  async (sim) => {
-    const run = await ClusterRun.begin(sim)
+  {},
+  async (run, sim) => {
     const { leader } = run
     sim.net.cutLinks(run.load.machines.map(({ host }) => [leader.machine.host, host]))
     await run.forAWhile()
@@ -34,16 +30,14 @@ scenario(
     sim.net.heal()
     await run.failedOver(leader)
     leader.start()
-    await run.finish()
   },
 )
 
 // Scenario 3 (KIP-101 a)
-scenario(
+clusterScenario(
   'a follower restarts before it has learnt the high watermark, and then the leader dies',
-  { seeds: 50 },
-  async (sim) => {
-    const run = await ClusterRun.begin(sim)
+  {},
+  async (run) => {
     const [follower] = run.followers
     const { leader } = run
     follower.losePower('any')
@@ -52,16 +46,14 @@ scenario(
     leader.losePower('any')
     await run.failedOver(leader)
     leader.start()
-    await run.finish()
   },
 )
 
 // Scenario 4 (KIP-101 b)
-scenario(
+clusterScenario(
   'leader and follower lose power together, each with records that the other has not',
-  { seeds: 50 },
-  async (sim) => {
-    const run = await ClusterRun.begin(sim)
+  {},
+  async (run, sim) => {
     const { leader, followers } = run
     const random = sim.streams.faults
     for (const node of [leader, followers[0]]) node.losePower(random.pick(['any', 'all', 'none']))
@@ -71,42 +63,40 @@ scenario(
       node.start()
       await sim.runFor(random.float() * 300)
     }
-    await run.finish()
   },
 )
 
 // Scenario 5 (KIP-279)
-scenario('leaders change fast, and a follower misses several epochs', { seeds: 50 }, async (sim) => {
-  const run = await ClusterRun.begin(sim, { nodes: 4, zones: 4 })
-  const [away] = run.followers
-  sim.net.isolate(away.machine.host)
-  for (let changes = 3; changes > 0; changes--) {
-    const { leader } = run
-    leader.kill()
-    leader.start()
-    await run.failedOver(leader)
-  }
-  await run.finish()
-})
+clusterScenario(
+  'leaders change fast, and a follower misses several epochs',
+  { run: { nodes: 4, zones: 4 } },
+  async (run, sim) => {
+    const [away] = run.followers
+    sim.net.isolate(away.machine.host)
+    for (let changes = 3; changes > 0; changes--) {
+      const { leader } = run
+      leader.kill()
+      leader.start()
+      await run.failedOver(leader)
+    }
+  },
+)
 
 // Scenario 6
-scenario('a leader that only clients can reach acknowledges nothing once it is fenced', { seeds: 50 }, async (sim) => {
-  const run = await ClusterRun.begin(sim)
+clusterScenario('a leader that only clients can reach acknowledges nothing once it is fenced', {}, async (run, sim) => {
   const { leader, cluster } = run
   const others = cluster.nodes.filter((node) => node !== leader)
   if (sim.streams.faults.chance(0.3)) leader.machine.pause(someMs(sim.streams.faults, 4000, 15_000))
   else for (const { machine } of others) sim.net.cutBetween(leader.machine.host, machine.host)
   await run.failedOver(leader)
   await sim.runFor(2000)
-  await run.finish()
 })
 
 // Scenario 7
-scenario(
+clusterScenario(
   'a leader cut from its followers only shrinks the ISR, and refuses when it is too small',
-  { seeds: 50 },
-  async (sim) => {
-    const run = await ClusterRun.begin(sim, { nodes: 6, controllers: 3 })
+  { run: { nodes: 6, controllers: 3 } },
+  async (run, sim) => {
     const { leader, followers } = run
     const minority = sim.streams.faults.chance(0.5)
     for (const { machine } of minority ? followers.slice(0, 1) : followers) {
@@ -117,16 +107,14 @@ scenario(
     const before = run.acknowledged
     await sim.runFor(5000)
     assert.equal(run.acknowledged > before, minority, 'records are acknowledged just as long as two copies are in sync')
-    await run.finish()
   },
 )
 
 // Scenario 8
-scenario(
+clusterScenario(
   'the last replica standing loses power: nothing is lost, whoever comes back first',
-  { seeds: 50 },
-  async (sim) => {
-    const run = await ClusterRun.begin(sim, { minInsync: sim.streams.workload.pick([1, 2]) })
+  { run: (sim) => ({ minInsync: sim.streams.workload.pick([1, 2]) }) },
+  async (run, sim) => {
     const random = sim.streams.faults
     const [first, second] = run.followers
     first.losePower('any')
@@ -139,13 +127,11 @@ scenario(
       await run.forAWhile()
       node.start()
     }
-    await run.finish()
   },
 )
 
 // Scenario 10
-scenario('what an earlier life of a follower had sent arrives after it came back', { seeds: 50 }, async (sim) => {
-  const run = await ClusterRun.begin(sim)
+clusterScenario('what an earlier life of a follower had sent arrives after it came back', {}, async (run, sim) => {
   const { leader } = run
   const [follower] = run.followers
   const cut = sim.net.cutLink(follower.machine.host, leader.machine.host)
@@ -154,15 +140,13 @@ scenario('what an earlier life of a follower had sent arrives after it came back
   follower.start()
   await run.forAWhile()
   cut.heal()
-  await run.finish()
 })
 
 // Scenario 13
-scenario(
+clusterScenario(
   'each way between two nodes is cut for a while, one way or both, and links come and go',
-  { seeds: 50 },
-  async (sim) => {
-    const run = await ClusterRun.begin(sim)
+  {},
+  async (run, sim) => {
     const random = sim.streams.faults
     const { nodes } = run.cluster
     for (const from of nodes) {
@@ -176,13 +160,11 @@ scenario(
         await sim.runFor(random.float() * 1000)
       }
     }
-    await run.finish()
   },
 )
 
 // Scenario 14
-scenario('the disk of a follower stands still: it leaves the ISR, and records go on', { seeds: 50 }, async (sim) => {
-  const run = await ClusterRun.begin(sim)
+clusterScenario('the disk of a follower stands still: it leaves the ISR, and records go on', {}, async (run, sim) => {
   const [slow] = run.followers
   slow.machine.stallDisk(10_000)
   await run.until(() => !run.isr.includes(slow.nodeId), 'it has left the ISR')
@@ -190,32 +172,34 @@ scenario('the disk of a follower stands still: it leaves the ISR, and records go
   await sim.runFor(1000)
   assert.ok(run.acknowledged > before, 'records are acknowledged without it')
   await run.until(() => run.isr.includes(slow.nodeId), 'it is in the ISR again', 30_000)
-  await run.finish()
 })
 
 // Scenario 16
-scenario('one node after the other is restarted, cleanly and by kill -9 in turn', { seeds: 50 }, async (sim) => {
-  const run = await ClusterRun.begin(sim, { partitions: 3 })
-  for (let round = 0; round < 6; round++) {
-    const node = run.cluster.nodes[round % 3]
-    if (node === undefined) continue
-    if (round % 2 === 0) await sim.within(node.stop(), { withinMs: 60_000, what: 'a clean stop' })
-    else node.kill()
-    await run.forAWhile()
-    node.start()
-    await run.cluster.settled()
-  }
-  await run.finish()
-})
+clusterScenario(
+  'one node after the other is restarted, cleanly and by kill -9 in turn',
+  { run: { partitions: 3 } },
+  async (run, sim) => {
+    for (let round = 0; round < 6; round++) {
+      const node = run.cluster.nodes[round % 3]
+      if (node === undefined) continue
+      if (round % 2 === 0) await sim.within(node.stop(), { withinMs: 60_000, what: 'a clean stop' })
+      else node.kill()
+      await run.forAWhile()
+      node.start()
+      await run.cluster.settled()
+    }
+  },
+)
 
 // Scenario 18
-scenario('fetch sessions are thrown out all the time, and no partition starves', { seeds: 30 }, async (sim) => {
-  const settings = { 'max.incremental.fetch.session.cache.slots': '1' }
-  const run = await ClusterRun.begin(sim, { partitions: 5, settings })
-  for (let times = 0; times < 5; times++) {
-    const [one, other] = [sim.streams.faults.pick(run.cluster.nodes), sim.streams.faults.pick(run.cluster.nodes)]
-    if (one !== other) sim.net.resetConnections(one.machine.host, other.machine.host)
-    await run.forAWhile()
-  }
-  await run.finish()
-})
+clusterScenario(
+  'fetch sessions are thrown out all the time, and no partition starves',
+  { run: { partitions: 5, settings: { 'max.incremental.fetch.session.cache.slots': '1' } } },
+  async (run, sim) => {
+    for (let times = 0; times < 5; times++) {
+      const [one, other] = [sim.streams.faults.pick(run.cluster.nodes), sim.streams.faults.pick(run.cluster.nodes)]
+      if (one !== other) sim.net.resetConnections(one.machine.host, other.machine.host)
+      await run.forAWhile()
+    }
+  },
+)

@@ -83,6 +83,11 @@ const damages: readonly (readonly [what: string, damage: (folder: string) => voi
     (folder) => writeFileSync(join(folder, '__cluster_metadata-0/quorum-state'), '{'),
     /quorum-state is not JSON/,
   ],
+  [
+    'without its vote',
+    (folder) => rmSync(join(folder, '__cluster_metadata-0/quorum-state')),
+    /holds records and no quorum-state/,
+  ],
   // The counts of a batch's header say how far it reaches: a reader must not take that for "nothing here yet".
   ...[0, 10, 21, 24, 40, 58, 70].map(
     (byte) =>

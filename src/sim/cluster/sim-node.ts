@@ -5,7 +5,7 @@ import { StartStoppedError } from '../../server/node-options.ts'
 import type { Loss } from '../disk/power-loss.ts'
 import type { Machine, Process } from '../machine.ts'
 import type { Sim } from '../sim.ts'
-import { simNodeConfig } from './node-config.ts'
+import { CONTROLLER_PORT, simNodeConfig } from './node-config.ts'
 
 /** After a clean stop. */
 const CLOSED_WITHIN_MS = 10_000
@@ -24,6 +24,8 @@ export class SimNode {
   readonly machine: Machine
   readonly #sim: Sim
   readonly #options: SimNodeOptions
+  /** Keys of `server.properties`, from its next start on. */
+  settings: Readonly<Record<string, string>>
   #process: Process | null = null
   #node: Node | null = null
   #isStopping = false
@@ -34,6 +36,7 @@ export class SimNode {
     this.#sim = sim
     this.#options = options
     this.nodeId = options.nodeId
+    this.settings = options.settings
     this.machine = sim.addMachine(`node-${options.nodeId}`)
   }
 
@@ -68,7 +71,7 @@ export class SimNode {
 
   /** As `millrace start` does it. */
   async #run(process: Process): Promise<void> {
-    const given = simNodeConfig(this.nodeId, this.#options.settings)
+    const given = simNodeConfig(this.nodeId, this.settings)
     const config = await resolveMembership(process.env, given, () => this.#isStopping)
     const node = new Node(process.env, config, {
       version: 'simulated',
@@ -98,6 +101,14 @@ export class SimNode {
   losePower(loss: Loss): void {
     this.#ended()
     this.machine.losePower(loss)
+  }
+
+  /** Its power goes, and its disk is replaced by an empty one; it is not started. Its operator has it join the others. */
+  replaceDisk(others: readonly SimNode[]): void {
+    this.losePower('any')
+    this.machine.wipe()
+    const join = others.map(({ machine }) => `${machine.host.ip}:${CONTROLLER_PORT}`)
+    this.settings = { ...this.settings, join: join.join(',') }
   }
 
   /** As SIGTERM, also while it starts: the process ends when the node has stopped. */

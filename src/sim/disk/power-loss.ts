@@ -113,14 +113,3 @@ function overExisting(content: FileContent, bytes: Buffer, position: number): Bu
   if (overlap > 0) content.read(bytes.subarray(0, overlap), position)
   return bytes
 }
-
-/** Flips one bit of what is on the platter, as a worn disk does. */
-export function flipBit(file: FileNode, position: number, bit: number): void {
-  for (const content of [file.content, file.durable]) {
-    if (content === null) continue
-    const byte = Buffer.alloc(1)
-    if (content.read(byte, position) === 0) continue
-    byte[0] = (byte[0] as number) ^ (1 << bit)
-    content.write(byte, position)
-  }
-}

@@ -8,14 +8,17 @@ import { divergence, type Lineage } from './lineage.ts'
 class Replica {
   readonly partition: Partition
   readonly log: PartitionLog
+  /** See `Machine.harms`. */
+  readonly harms: number
   highWatermark = 0
   leaderEpoch = -1
   /** As it was after the last event. */
   lineage: Lineage
 
-  constructor(partition: Partition, log: PartitionLog) {
+  constructor(partition: Partition, log: PartitionLog, harms: number) {
     this.partition = partition
     this.log = log
+    this.harms = harms
     this.lineage = lineageOf(log)
   }
 
@@ -79,11 +82,12 @@ export class ReplicaInvariants {
     const { endOffset } = log
     const before = known.replicas.get(node.nodeId)
     // A log that failed has lost its way; what it said last counts, what it did afterwards does not.
-    if (before !== undefined && partition.settings.log.durabilityMode === 'fsync') {
+    const { harms } = node.machine
+    if (before?.harms === harms && partition.settings.log.durabilityMode === 'fsync') {
       const { durableOffset } = before.log
       assert(endOffset >= durableOffset, `S1: ${node.machine.name} has ${log.dump()}, durable was ${durableOffset}`)
     }
-    known.replicas.set(node.nodeId, new Replica(partition, log))
+    known.replicas.set(node.nodeId, new Replica(partition, log, harms))
     this.#seen.set(partition, known)
     return known
   }
