@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -49,6 +50,20 @@ test('whatever comes to the HTTP port is answered or refused, and the node goes 
     assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), what)
   }
   assert.equal(process.hasEnded, false)
+})
+
+test('a request that never ends is cut off', async (context) => {
+  const { httpAddress } = await testServer(context, { kind: 'millrace' })
+  const socket = open(httpAddress)
+  socket.write('GET /livez HTTP/1.1\r\nX-Slow: ')
+  const dripping = setInterval(() => socket.write('a'), 200)
+  let answer = ''
+  socket.on('data', (chunk: Buffer) => {
+    answer += chunk
+  })
+  await once(socket, 'close')
+  clearInterval(dripping)
+  assert.match(answer, /^HTTP\/1\.1 408 /)
 })
 
 test('clients that ask for metrics again and again without reading keep nobody else out', async (context) => {

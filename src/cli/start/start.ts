@@ -2,6 +2,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AssertionError } from '../../base/assert.ts'
+import type { Logger } from '../../env/logger.ts'
 import type { Address } from '../../env/net.ts'
 import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
 import type { LogLevel } from '../../env-node/logger.ts'
@@ -15,7 +16,6 @@ import { CommandError, ExitCode } from '../exit-code.ts'
 import { tidyAfterStart } from './after-start.ts'
 import { type BannerFacts, banner } from './banner.ts'
 import type { StartFlags } from './command.ts'
-import { nodeCount, supervise } from './supervise.ts'
 import type { ServingMessage } from './supervised-node.ts'
 import { isUnwanted, NodeRun, refusalOf } from './node-run.ts'
 import type { HttpServer } from './http-server.ts'
@@ -23,7 +23,7 @@ import { readSettings } from './read-settings.ts'
 
 /** A stop that takes longer than this is cut off: what was acknowledged is safe, only the next start takes longer. */
 const STOP_DEADLINE_MS = 30_000
-/** A node that serves sooner than this has no HTTP before: its libraries would only slow the start down. */
+/** A node that serves sooner than this has no HTTP before: a folder or a port that it is refused is told first. */
 const HTTP_WITHIN_MS = 1000
 
 /** Runs a node until it is told to stop. Resolves after a clean stop; throws `CommandError` when it cannot start. */
@@ -45,6 +45,7 @@ export async function start(flags: StartFlags): Promise<void> {
   }
   const stopped = untilStopped(flags.supervised === true)
   if (flags.nodes !== undefined) {
+    const { nodeCount, supervise } = await import('./supervise.ts')
     await supervise(nodeCount(flags.nodes), flags, given, stopped)
     return
   }
@@ -59,7 +60,7 @@ export async function start(flags: StartFlags): Promise<void> {
   const starting = run.start()
   // A node that waits for others is alive all the same, and shows what it waits for.
   const early = await Promise.race([starting, stopped, sleep(HTTP_WITHIN_MS, null, { ref: false })])
-  if (typeof early !== 'string') http = await startHttp(given, run)
+  if (typeof early !== 'string') http = await startHttp(given, run, env.log)
   const started = early ?? (await Promise.race([starting, stopped]))
   if (typeof started !== 'string') {
     announce(bannerFacts(started, http?.address ?? null))
@@ -129,11 +130,11 @@ function listOf(problems: readonly string[]): string {
   return [...shown, ...(left > 0 ? [`and ${left} more`] : [])].join('\n  ')
 }
 
-async function startHttp(config: NodeConfig, run: NodeRun): Promise<HttpServer | null> {
+async function startHttp(config: NodeConfig, run: NodeRun, log: Logger): Promise<HttpServer | null> {
   if (config.http === null) return null
   const { serveHttp } = await import('./http-server.ts')
   try {
-    return await serveHttp(config.http, run)
+    return await serveHttp(config.http, run, log)
   } catch (error) {
     await run.stop()
     throw new CommandError(
