@@ -6,5 +6,8 @@ const suites: Record<string, () => Promise<unknown>> = {
 }
 const name = process.argv[2]?.startsWith('-') === false ? process.argv[2] : 'quick'
 const suite = suites[name]
-if (suite === undefined) throw new Error(`no benchmark ${name}; there are ${Object.keys(suites).join(', ')}`)
+if (suite === undefined) {
+  console.error(`no benchmark ${name}; there are ${Object.keys(suites).join(', ')}`)
+  process.exit(2)
+}
 await suite()

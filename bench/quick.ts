@@ -7,9 +7,9 @@
  */
 import { mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { removeTemporary, temporaryDirectory } from '../test/support/files.ts'
 import { readyTopic, retried } from '../test/support/retry.ts'
+import { scriptOptions } from '../test/support/script-options.ts'
 import { Server, type ServerKind } from '../test/support/server.ts'
 import { missingTools } from '../test/support/toolchain.ts'
 import { deleteTopic } from '../test/support/wire-calls.ts'
@@ -18,7 +18,7 @@ import { startToFirstAck } from './first-ack.ts'
 import { cpuSeconds, residentBytes } from './process-stats.ts'
 import { type Comparison, type Durability, Figures, machine, table, topicConfig, writeBetweenMarks } from './report.ts'
 
-const { values } = parseArgs({
+const { values } = scriptOptions(import.meta.filename, {
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },

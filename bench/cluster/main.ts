@@ -7,9 +7,9 @@
  */
 import { mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Cluster } from '../../test/cluster/cluster.ts'
 import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts'
+import { scriptOptions } from '../../test/support/script-options.ts'
 import type { ServerKind } from '../../test/support/server.ts'
 import { missingTools } from '../../test/support/toolchain.ts'
 import { recordsPerGb } from '../clients.ts'
@@ -20,7 +20,7 @@ import { measureRejoin } from './rejoin.ts'
 import { clusterRows } from './rows.ts'
 import { measureLatency, measureProduce, warm } from './transfers.ts'
 
-const { values } = parseArgs({
+const { values } = scriptOptions(import.meta.filename, {
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },

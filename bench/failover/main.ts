@@ -8,10 +8,10 @@
  * the client's own patience decide (a minute by default), so there both sides get a client that waits one second.
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { enterOwnNetwork } from '../../test/cluster/zone-network.ts'
 import type { LoadClient } from '../../test/load/load.ts'
 import { removeTemporary, temporaryDirectory } from '../../test/support/files.ts'
+import { scriptOptions } from '../../test/support/script-options.ts'
 import type { ServerKind } from '../../test/support/server.ts'
 import { missingTools } from '../../test/support/toolchain.ts'
 import { Figures, machine, median, writeBetweenMarks } from '../report.ts'
@@ -19,7 +19,7 @@ import { distributionPlot, writePlot } from '../plot.ts'
 import { faults } from './faults.ts'
 import { Rig } from './rig.ts'
 
-const { values } = parseArgs({
+const { values } = scriptOptions(import.meta.filename, {
   allowPositionals: true,
   options: {
     kills: { type: 'string', default: '50' },

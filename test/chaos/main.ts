@@ -11,7 +11,6 @@
  * --disk-mb        of each node, on a loop-mounted file system
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Random } from '../../src/base/random.ts'
 import { Cluster, zoneOf } from '../cluster/cluster.ts'
 import { enterOwnNetwork, ZoneNetwork } from '../cluster/zone-network.ts'
@@ -20,12 +19,13 @@ import { Ledger } from '../history/ledger.ts'
 import { TopicReader } from '../history/reader.ts'
 import { Load, type LoadClient, recognizer } from '../load/load.ts'
 import { temporaryDirectory } from '../support/files.ts'
+import { scriptOptions } from '../support/script-options.ts'
 import type { ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
 import { Availability } from './availability.ts'
 import { faultNames, Nemesis } from './nemesis.ts'
 
-const { values } = parseArgs({
+const { values } = scriptOptions(import.meta.filename, {
   options: {
     minutes: { type: 'string', default: '10' },
     every: { type: 'string', default: '15' },

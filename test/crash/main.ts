@@ -12,7 +12,6 @@
  * --seed N                 the instants
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Random } from '../../src/base/random.ts'
 import { HistoryError } from '../../src/sim/history/check.ts'
 import { Cluster } from '../cluster/cluster.ts'
@@ -20,15 +19,16 @@ import { Ledger } from '../history/ledger.ts'
 import { TopicReader } from '../history/reader.ts'
 import { Load, recognizer } from '../load/load.ts'
 import { temporaryDirectory } from '../support/files.ts'
+import { scriptOptions } from '../support/script-options.ts'
 import type { Server, ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
 import { LoopDisk } from './loop-disk.ts'
 import { Promises } from './promises.ts'
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = scriptOptions(import.meta.filename, {
   allowPositionals: true,
   options: {
-    cycles: { type: 'string' },
+    cycles: { type: 'string', default: process.argv[2] === 'power' ? '100' : '300' },
     nodes: { type: 'string', default: '1' },
     server: { type: 'string', default: 'millrace' },
     durability: { type: 'string', default: 'fsync' },
@@ -40,7 +40,7 @@ const { values, positionals } = parseArgs({
 const mode = positionals[0] ?? 'kill'
 if (mode !== 'kill' && mode !== 'power') throw new Error(`kill or power, not ${mode}`)
 const kind = values.server as ServerKind
-const cycles = Number(values.cycles ?? (mode === 'kill' ? 300 : 100))
+const cycles = Number(values.cycles)
 const nodes = Number(values.nodes)
 const random = new Random(Number(values.seed))
 const missing = await missingTools(mode === 'power' ? ['python-client', 'mount'] : ['python-client'])

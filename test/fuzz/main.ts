@@ -7,11 +7,11 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { residentBytes } from '../../bench/process-stats.ts'
 import { Random } from '../../src/base/random.ts'
 import { temporaryDirectory } from '../support/files.ts'
 import { readyTopic, retried } from '../support/retry.ts'
+import { scriptOptions } from '../support/script-options.ts'
 import { Server, type ServerKind } from '../support/server.ts'
 import { apiVersions, fetch, listOffset, produce } from '../support/wire-calls.ts'
 import { makeBatch } from '../support/wire-batch.ts'
@@ -24,7 +24,7 @@ import { topics } from './values.ts'
 const stallMsMax = 50
 const growthBytesMax = 16 * 2 ** 20
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = scriptOptions(import.meta.filename, {
   allowPositionals: true,
   options: {
     inputs: { type: 'string', default: '1000000' },

@@ -6,14 +6,14 @@
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { MUTANTS } from './all.ts'
 import type { Mutant } from './mutant.ts'
+import { scriptOptions } from '../support/script-options.ts'
 
 const HOOK = new URL('./hook.ts', import.meta.url).href
 const SIM = fileURLToPath(new URL('../../src/sim/main.ts', import.meta.url))
 
-const { values } = parseArgs({
+const { values } = scriptOptions(import.meta.filename, {
   options: {
     only: { type: 'string', default: '' },
     seeds: { type: 'string', default: '1000' },

@@ -9,10 +9,10 @@
  * (`--kill-every`) and started again.
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Cluster } from '../cluster/cluster.ts'
 import { temporaryDirectory } from '../support/files.ts'
 import { until } from '../support/process.ts'
+import { scriptOptions } from '../support/script-options.ts'
 import type { ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
 import { committedOffset, listOffset } from '../support/wire-calls.ts'
@@ -24,7 +24,7 @@ import { verifyRows } from './verify.ts'
 
 const partitions = 6
 
-const { values } = parseArgs({
+const { values } = scriptOptions(import.meta.filename, {
   options: {
     server: { type: 'string', default: 'millrace' },
     nodes: { type: 'string', default: '1' },
