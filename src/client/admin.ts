@@ -80,7 +80,8 @@ export interface ConfigChange {
 export interface ClusterDescription {
   readonly clusterId: string
   readonly controllerId: number
-  readonly brokers: readonly (BrokerInfo & { readonly isFenced: boolean })[]
+  /** `isFull`: its disk takes no records of clients; only a Millrace node tells. */
+  readonly brokers: readonly (BrokerInfo & { readonly isFenced: boolean; readonly isFull: boolean })[]
 }
 
 export interface LogDirDescription {
@@ -293,12 +294,13 @@ export class Admin {
         ...(version >= 2 ? { includeFencedBrokers: true } : {}),
       }))
       check(response.errorCode, 'description of the cluster', response.errorMessage)
-      const brokers = response.brokers.map(({ brokerId: nodeId, host, port, rack, isFenced }) => ({
+      const brokers = response.brokers.map(({ brokerId: nodeId, host, port, rack, isFenced, outOfSpace }) => ({
         nodeId,
         host,
         port,
         rack,
         isFenced,
+        isFull: outOfSpace > 0,
       }))
       return { clusterId: response.clusterId, controllerId: response.controllerId, brokers }
     })

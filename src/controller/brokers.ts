@@ -2,7 +2,7 @@ import type { BrokerImage } from '../metadata/image.ts'
 import type { BrokerRegistrationChangeRecord, MetadataRecord } from '../metadata/records.ts'
 import { brokerNumber } from './config-view.ts'
 import type { Due, Notice } from './decision.ts'
-import { type Changes, type Ruling, withBroker, withoutBroker } from './elections.ts'
+import { type Changes, type Ruling, withBroker, withoutBroker, withSpace } from './elections.ts'
 
 /** Silence after which a broker counts as dead. */
 export function sessionTimeoutMs({ image, broker }: Ruling): number {
@@ -40,12 +40,32 @@ export function beginShutdown(context: Ruling, broker: BrokerImage): Changes {
   return { records: [registrationChange(broker, { inControlledShutdown: 1 }), ...records], notices }
 }
 
+const SPACE = ['has room', 'takes no records of clients', 'takes no records at all'] as const
+
+/** It tells how its disk is: what it cannot write, others in sync take over, until it has room again. */
+export function changeSpace(context: Ruling, broker: BrokerImage, told: number): Changes {
+  const outOfSpace = Math.min(told, SPACE.length - 1)
+  if (outOfSpace < 0 || outOfSpace === broker.outOfSpace) return { records: [], notices: [] }
+  const { brokerId } = broker
+  const { records, notices } = withSpace(context, brokerId, outOfSpace)
+  const moved = records.filter(({ type, value }) => type === 'PartitionChange' && value.leader >= 0).length
+  const notice: Notice = {
+    level: outOfSpace > 0 ? 'warn' : 'info',
+    message: `The disk of node ${brokerId} ${SPACE[outOfSpace]}`,
+    details: { node: brokerId, leadersMoved: moved },
+  }
+  return { records: [registrationChange(broker, { outOfSpace }), ...records], notices: [notice, ...notices] }
+}
+
 export function registrationChange(
   { brokerId, brokerEpoch }: BrokerImage,
   change: Partial<
-    Pick<BrokerRegistrationChangeRecord, 'fenced' | 'inControlledShutdown' | 'logDirs' | 'cordonedLogDirs'>
+    Pick<
+      BrokerRegistrationChangeRecord,
+      'fenced' | 'inControlledShutdown' | 'logDirs' | 'cordonedLogDirs' | 'outOfSpace'
+    >
   >,
 ): MetadataRecord {
-  const unchanged = { fenced: 0, inControlledShutdown: 0, logDirs: [], cordonedLogDirs: null }
+  const unchanged = { fenced: 0, inControlledShutdown: 0, logDirs: [], cordonedLogDirs: null, outOfSpace: -1 }
   return { type: 'BrokerRegistrationChange', value: { ...unchanged, ...change, brokerId, brokerEpoch } }
 }

@@ -61,6 +61,13 @@ export function withBroker(context: Ruling, brokerId: number): Changes {
   )
 }
 
+/** The disk of `brokerId` is full, or has room again: that decides who is in sync, and who leads. */
+export function withSpace(context: Ruling, brokerId: number, outOfSpace: number): Changes {
+  return changesOf(context, topicsOn(context, brokerId), { space: { brokerId, outOfSpace } }, ({ replicas }) =>
+    replicas.includes(brokerId) ? {} : null,
+  )
+}
+
 /** Goes through the partitions of `topics` in one pass; their order, and so the log, is the same on every controller. */
 export function changesOf(
   context: Ruling,

@@ -2,7 +2,7 @@ import type { BrokerImage } from '../metadata/image.ts'
 import type { BrokerHeartbeatRequest, BrokerHeartbeatResponse } from '../protocol/apis/broker-heartbeat.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { BrokerSessions } from './broker-sessions.ts'
-import { beginShutdown, fence, unfence } from './brokers.ts'
+import { beginShutdown, changeSpace, fence, unfence } from './brokers.ts'
 import type { Decision, DecisionContext } from './decision.ts'
 import { cordoned, withoutDirectories } from './directories.ts'
 import type { Changes, Ruling } from './elections.ts'
@@ -26,11 +26,12 @@ export function heartbeat(
   sessions.hear(brokerId, nowMs, currentMetadataOffset)
   const isCaughtUp = currentMetadataOffset >= brokerEpoch
   const { next, changes } = nextState(context, sessions, state, request)
-  // A broker says again what it still has to say about its directories.
-  const all = changes.records.length > 0 ? changes : directoryChanges(context, state, request)
+  // A broker says again what it still has to say about its directories and its disk.
+  const all = [changes, changeSpace(context, state, request.outOfSpace), directoryChanges(context, state, request)]
+  const first = all.find(({ records }) => records.length > 0) ?? NO_CHANGES
   const isFenced = next === 'fenced' || next === 'stopped'
   return {
-    ...all,
+    ...first,
     response: { ...answer, isCaughtUp, isFenced, shouldShutDown: next === 'stopped' },
   }
 }
@@ -79,7 +80,8 @@ function directoryChanges(context: Ruling, broker: BrokerImage, request: BrokerH
     const changes = withoutDirectories(context, broker, request.offlineLogDirs)
     if (changes.records.length > 0) return changes
   }
-  if (metadataVersion < CORDONED_SINCE) return NO_CHANGES
+  // One that tells of its disk cordons it for the controllers of Kafka only, which go by nothing else.
+  if (metadataVersion < CORDONED_SINCE || request.outOfSpace >= 0) return NO_CHANGES
   return { records: cordoned(broker, request.cordonedLogDirs), notices: [] }
 }
 

@@ -23,6 +23,8 @@ export interface PartitionTarget {
 export interface TopicRules {
   /** Alive, not about to stop, and with that log directory. */
   readonly mayLead: (brokerId: number, directory: string | undefined) => boolean
+  /** Its disk takes records of the topic. */
+  readonly hasRoom: (brokerId: number) => boolean
   /** Where a new replica will lie. */
   readonly directoryFor: (brokerId: number) => string
   /** Whether members that leave an ISR below min.insync may be remembered as eligible (KIP-966). */
@@ -54,13 +56,13 @@ interface Membership {
 /**
  * The one change of a partition that brings it to `target`: a reassignment that has all it waited for is completed,
  * replicas that leave a small ISR stay eligible, and a leader is elected where there is none or the present one cannot
- * stay. Null when nothing changes. The order of the steps is Kafka's (PartitionChangeBuilder).
+ * stay. Replicas on full disks are in sync only where all are. Null when nothing changes. The order of the steps is Kafka's (PartitionChangeBuilder).
  *
  * Invariants: a leader comes from the ISR, else from the eligible replicas, else from nowhere unless the topic allows more
  * (I8); who is eligible holds everything that was committed, because a leader commits nothing below min.insync.
  */
 export function changeOf(partition: PartitionImage, target: PartitionTarget, rules: TopicRules): Change | null {
-  const members = membersAfter(partition, target)
+  const members = membersAfter(partition, target, rules)
   const { replicas, adding, removing } = members
   const needed = minInsync(rules.minInsyncReplicas, replicas.length - adding.length)
   const elr = eligibleAfter(partition, members, { lost: target.lost ?? [], needed, keeps: rules.elr })
@@ -94,11 +96,11 @@ export function mayHaveLost(election: Election | null): boolean {
 }
 
 /** As asked for; a reassignment whose new replicas are all in sync is completed: the old ones go (KIP-455). */
-function membersAfter(partition: PartitionImage, target: PartitionTarget): Membership {
+function membersAfter(partition: PartitionImage, target: PartitionTarget, rules: TopicRules): Membership {
   const replicas = target.replicas ?? partition.replicas
   const adding = target.adding ?? partition.addingReplicas
   const removing = target.removing ?? partition.removingReplicas
-  const isr = target.isr ?? partition.isr
+  const isr = withRoom(target.isr ?? partition.isr, partition, rules)
   if (adding.length === 0 && removing.length === 0) return { replicas, adding, removing, isr }
   const staying = replicas.filter((id) => !removing.includes(id))
   const stayingIsr = isr.filter((id) => !removing.includes(id))
@@ -106,6 +108,16 @@ function membersAfter(partition: PartitionImage, target: PartitionTarget): Membe
   return isComplete
     ? { replicas: staying, adding: [], removing: [], isr: stayingIsr }
     : { replicas, adding, removing, isr }
+}
+
+/**
+ * A full disk takes no more records: its replica would hold up every acknowledgement, and as the leader refuse every
+ * record. So it goes, unless nobody else could lead.
+ */
+function withRoom(isr: readonly number[], { replicas, directories }: PartitionImage, rules: TopicRules) {
+  if (isr.every(rules.hasRoom)) return isr
+  const canGoOn = isr.some((id) => rules.hasRoom(id) && rules.mayLead(id, directories[replicas.indexOf(id)]))
+  return canGoOn ? isr.filter(rules.hasRoom) : isr
 }
 
 /** Who is out of the ISR and yet holds all that was committed. */
@@ -144,7 +156,8 @@ function elect({ partition, members, elr, directories, election, rules }: Electi
   const isValid = (id: number) => (isr.length > 0 ? isr : elr).includes(id) && mayLead(id)
   const how = isr.length > 0 ? 'in-sync' : 'eligible'
   const inOrder = election === 'preferred' ? [replicas[0] as number, partition.leader] : [partition.leader]
-  const leader = [...inOrder, ...replicas].find(isValid)
+  const candidates = [...inOrder, ...replicas].filter(isValid)
+  const leader = candidates.find(rules.hasRoom) ?? candidates[0]
   if (leader !== undefined) return { leader, election: how }
   const allowed = rules.unclean || election === 'unclean'
   const last = lastLeaderOf(partition)

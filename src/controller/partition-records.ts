@@ -19,7 +19,9 @@ export function newPartition(
   partitionId: number,
   replicas: readonly number[],
 ): MetadataRecord | null {
-  const isr = replicas.filter((brokerId) => isActive(image, brokerId))
+  const active = replicas.filter((brokerId) => isActive(image, brokerId))
+  const roomy = active.filter((brokerId) => image.broker(brokerId)?.outOfSpace === 0)
+  const isr = roomy.length > 0 ? roomy : active
   const leader = isr[0]
   if (leader === undefined) return null
   return {

@@ -16,6 +16,7 @@ function broker(brokerId: number, zone: string | null, host: string, fenced = fa
     inControlledShutdown: false,
     logDirs: [],
     cordonedLogDirs: null,
+    outOfSpace: 0,
   }
 }
 

@@ -18,7 +18,7 @@ export interface NoPlacement {
 /**
  * Spreads replicas so that copies of one partition share a zone, then a host, then nothing at all, only when there is no
  * other way, and so that leaders and replicas are even over the brokers. Fenced and stopping brokers take followers but no
- * leaders, as they may come back.
+ * leaders, as they may come back; full ones take what no other can.
  *
  * The brokers stand in a ring in which neighbours differ in zone and then in host as long as possible. Partition p leads
  * at the ring's place p; its other copies follow round the ring, at a distance that grows with every full turn so that
@@ -31,7 +31,9 @@ export function placeReplicas(brokers: readonly BrokerImage[], request: Placemen
     return { error: `Invalid replication factor ${replicationFactor}: the replication factor must be positive.` }
   }
   const open = brokers.filter((broker) => !isCordoned(broker))
-  const leaders = ringOf(open.filter((broker) => !isAway(broker)))
+  const present = open.filter((broker) => !isAway(broker))
+  const roomy = present.filter(hasRoom)
+  const leaders = ringOf(roomy.length > 0 ? roomy : present)
   if (leaders.length === 0) return { error: 'All brokers are currently fenced.' }
   if (replicationFactor > open.length) {
     const closed = brokers.length - open.length
@@ -65,14 +67,17 @@ function copiesOf(ring: readonly BrokerImage[], leader: BrokerImage, shift: numb
   return chosen.map(({ brokerId }) => brokerId)
 }
 
-/** The first candidate whose zone, then whose host, is least used by `chosen`; brokers that serve before fenced ones. */
+/** More than all shared zones and hosts. */
+const FULL_COST = 1e9
+
+/** The first candidate with room whose zone, then whose host, is least used by `chosen`; brokers that serve before fenced ones. */
 function leastShared(candidates: readonly BrokerImage[], chosen: readonly BrokerImage[]): BrokerImage {
   let best = candidates[0] as BrokerImage
   let bestCost = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
     const zones = chosen.filter((each) => each.rack === candidate.rack).length
     const hosts = chosen.filter((each) => hostOf(each) === hostOf(candidate)).length
-    const cost = (zones * 1000 + hosts) * 2 + (isAway(candidate) ? 1 : 0)
+    const cost = (hasRoom(candidate) ? 0 : FULL_COST) + (zones * 1000 + hosts) * 2 + (isAway(candidate) ? 1 : 0)
     if (cost < bestCost) {
       best = candidate
       bestCost = cost
@@ -83,6 +88,10 @@ function leastShared(candidates: readonly BrokerImage[], chosen: readonly Broker
 
 function isAway({ fenced, inControlledShutdown }: BrokerImage): boolean {
   return fenced || inControlledShutdown
+}
+
+export function hasRoom({ outOfSpace }: BrokerImage): boolean {
+  return outOfSpace === 0
 }
 
 /** No directory of it takes new replicas (KIP-1066). */

@@ -56,6 +56,7 @@ function registration(
     inControlledShutdown: again?.inControlledShutdown ?? false,
     logDirs,
     cordonedLogDirs: again?.cordonedLogDirs ?? null,
+    outOfSpace: again?.outOfSpace ?? 0,
   }
 }
 

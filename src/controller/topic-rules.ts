@@ -1,11 +1,13 @@
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
+import { takesRecords } from '../model/disk-space.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { DecisionContext } from './decision.ts'
 import { DURABILITY_FEATURE, isElrOn } from './feature-names.ts'
 import type { TopicRules } from './partition-change.ts'
 import { directoryFor, isActive, UNASSIGNED_DIRECTORY } from './partition-records.ts'
 import { configuredMinInsync, topicConfigSource } from './topic-config.ts'
+import { isInternalTopic } from './topic-names.ts'
 
 type Rulers = Pick<DecisionContext, 'image' | 'broker'>
 
@@ -15,6 +17,8 @@ export interface Assumed {
   readonly gone?: number
   /** About to serve, though the image has it fenced. */
   readonly back?: number
+  /** What its disk will be in the image. */
+  readonly space?: { readonly brokerId: number; readonly outOfSpace: number }
 }
 
 /** Reads what a topic allows, once for all that have the same set. */
@@ -25,15 +29,19 @@ export class TopicRulings {
   readonly #allCountDurable: boolean
   /** By what is set on the topic: most have nothing, and share one. */
   readonly #byConfigs = new Map<ReadonlyMap<string, string>, TopicRules>()
+  readonly #ofInternal = new Map<string, TopicRules>()
+  readonly #isAnyFull: boolean
 
   constructor(context: Rulers, assumed: Assumed = {}) {
     this.#context = context
     this.#assumed = assumed
     this.#elrOn = isElrOn(context.image)
     this.#allCountDurable = [...context.image.brokers.keys()].every((id) => countsDurable(context.image, id))
+    this.#isAnyFull = [...context.image.brokers.keys()].some((id) => this.#outOfSpace(id) > 0)
   }
 
   of(topic: TopicImage): TopicRules {
+    if (isInternalTopic(topic.name)) return this.#internal(topic.name)
     const configs = this.#context.image.configOf({ type: ResourceType.topic, name: topic.name })
     let rules = this.#byConfigs.get(configs)
     if (rules === undefined) {
@@ -43,12 +51,20 @@ export class TopicRulings {
     return rules
   }
 
+  #internal(name: string): TopicRules {
+    const rules = this.#ofInternal.get(name) ?? this.#read(name)
+    this.#ofInternal.set(name, rules)
+    return rules
+  }
+
   #read(name: string): TopicRules {
     const { image, broker } = this.#context
+    const isInternal = isInternalTopic(name)
     const config = topicConfigSource(image, broker, name)
     const minInsyncReplicas = configuredMinInsync(image, broker, name)
     return {
       mayLead: (brokerId, directory) => this.#mayLead(brokerId, directory),
+      hasRoom: (brokerId) => !this.#isAnyFull || takesRecords(this.#outOfSpace(brokerId), isInternal),
       directoryFor: (brokerId) => directoryFor(image, brokerId),
       // An Apache Kafka leader goes by 1 where nobody set min.insync.replicas, and would commit without the eligible ones.
       elr: this.#elrOn && (minInsyncReplicas !== null || this.#allCountDurable),
@@ -56,6 +72,12 @@ export class TopicRulings {
       unclean: config('unclean.leader.election.enable') === 'true',
       relaxed: config('durability.mode') === 'relaxed',
     }
+  }
+
+  #outOfSpace(brokerId: number): number {
+    const { space } = this.#assumed
+    if (brokerId === space?.brokerId) return space.outOfSpace
+    return this.#context.image.broker(brokerId)?.outOfSpace ?? 0
   }
 
   #mayLead(brokerId: number, directory: string | undefined): boolean {

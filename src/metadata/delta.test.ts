@@ -26,6 +26,7 @@ function broker(brokerId: number, brokerEpoch: number): MetadataRecord {
       inControlledShutdown: false,
       logDirs: [topicId(200)],
       cordonedLogDirs: null,
+      outOfSpace: 0,
     },
   }
 }
@@ -115,7 +116,7 @@ function step(model: Model, kind: number, a: number, b: number): MetadataRecord 
   if (kind === 5 && known !== undefined) {
     known.fenced = !known.fenced
     const fenced = known.fenced ? 1 : -1
-    const change = { inControlledShutdown: 0, logDirs: [], cordonedLogDirs: null }
+    const change = { inControlledShutdown: 0, logDirs: [], cordonedLogDirs: null, outOfSpace: -1 }
     return {
       type: 'BrokerRegistrationChange',
       value: { brokerId: a % 3, brokerEpoch: known.epoch, fenced, ...change },

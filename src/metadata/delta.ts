@@ -211,6 +211,7 @@ export class MetadataDelta {
       inControlledShutdown: change.inControlledShutdown === 0 ? broker.inControlledShutdown : true,
       logDirs: change.logDirs.length === 0 ? broker.logDirs : change.logDirs,
       cordonedLogDirs: change.cordonedLogDirs ?? broker.cordonedLogDirs,
+      outOfSpace: change.outOfSpace < 0 ? broker.outOfSpace : change.outOfSpace,
     })
   }
 

@@ -57,6 +57,8 @@ export interface BrokerImage {
   /** Directory ids, sorted as registered. */
   readonly logDirs: readonly string[]
   readonly cordonedLogDirs: readonly string[] | null
+  /** Its disk has room (0), takes no records of clients (1), nor what coordinators write (2). */
+  readonly outOfSpace: number
 }
 
 export interface ControllerImage {

@@ -29,6 +29,7 @@ function registering(answer: () => BrokerRegistrationResponse | Error) {
       heartbeatIntervalMs: 500,
       controller: { send: send as ControllerChannel['send'] },
       appliedOffset: () => 0,
+      outOfSpace: () => 0,
       onRefused: (error) => said.push(error.message),
     },
   )

@@ -30,6 +30,8 @@ export interface BrokerLifecycleOptions {
   readonly givesWay?: boolean
   readonly heartbeatIntervalMs: number
   readonly controller: ControllerChannel
+  /** How its disk is: see BrokerHeartbeat. */
+  readonly outOfSpace: () => number
   /** Offset of the last metadata record that this broker has applied. */
   readonly appliedOffset: () => number
   /** The controller knows this incarnation no more: another one took its place, or it was unregistered. */
@@ -69,6 +71,10 @@ export class BrokerLifecycle {
   #wantsShutDown = false
   #stopped = false
   #timer: Timer | null = null
+  /** While a heartbeat is on its way, the next one is not due. */
+  #isAsking = false
+  #toldOutOfSpace = 0
+  #hasCordoned = false
   /** The trouble that was told last, and when. */
   #said: { readonly text: string; readonly atMs: number } | null = null
   /** Whether an answer ends the waiting, and who waits. */
@@ -174,6 +180,11 @@ export class BrokerLifecycle {
     this.#waiting?.resolve()
   }
 
+  /** How the disk is has changed: the controller hears at once, and moves what this broker leads. */
+  spaceChanged(): void {
+    if (this.#timer !== null && !this.#isAsking) this.#schedule(0)
+  }
+
   #beatUntil(isReached: (response: BrokerHeartbeatResponse) => boolean): Promise<void> {
     if (this.#stopped) return Promise.resolve()
     return new Promise((resolve) => {
@@ -189,6 +200,7 @@ export class BrokerLifecycle {
 
   #beat(): void {
     const { brokerId, controller, appliedOffset } = this.#options
+    const outOfSpace = this.#options.outOfSpace()
     const request = {
       brokerId,
       brokerEpoch: this.#brokerEpoch,
@@ -196,11 +208,15 @@ export class BrokerLifecycle {
       wantFence: !this.#isReady,
       wantShutDown: this.#wantsShutDown,
       offlineLogDirs: [],
-      cordonedLogDirs: null,
+      cordonedLogDirs: this.#cordoned(outOfSpace),
+      outOfSpace,
     }
+    this.#isAsking = true
+    this.#toldOutOfSpace = outOfSpace
     controller.send(BrokerHeartbeat, request).then(
       (response) => this.#onBeaten(response),
       (error: Error) => {
+        this.#isAsking = false
         if (this.#stopped) return
         this.#say('No controller took the heartbeat', { reason: error.message })
         this.#schedule(RETRY_MS)
@@ -208,7 +224,15 @@ export class BrokerLifecycle {
     )
   }
 
+  /** For the controllers of Apache Kafka, which know no full disks: no new replicas come here (KIP-1066). */
+  #cordoned(outOfSpace: number): readonly string[] | null {
+    if (outOfSpace > 0) this.#hasCordoned = true
+    if (!this.#hasCordoned) return null
+    return outOfSpace > 0 ? [this.#options.directoryId] : []
+  }
+
   #onBeaten(response: BrokerHeartbeatResponse): void {
+    this.#isAsking = false
     if (this.#stopped) return
     if (isRetriable(response.errorCode)) return this.#schedule(RETRY_MS)
     if (response.errorCode !== ErrorCode.NONE) {
@@ -225,6 +249,7 @@ export class BrokerLifecycle {
       this.#waiting.resolve()
       this.#waiting = null
     }
+    if (this.#options.outOfSpace() !== this.#toldOutOfSpace) return this.#schedule(0)
     this.#schedule(this.#waiting === null ? this.#options.heartbeatIntervalMs : QUICK_MS)
   }
 }

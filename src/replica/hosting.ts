@@ -4,6 +4,7 @@ import type { Env } from '../env/env.ts'
 import type { MetadataChanges } from '../metadata/changes.ts'
 import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { ResourceType } from '../metadata/records.ts'
+import { takesRecords } from '../model/disk-space.ts'
 import { METADATA_TOPIC, partitionName, type TopicPartition } from '../model/ids.ts'
 import type { EligibleBroker } from '../partition/types.ts'
 import { ErrorCode } from '../protocol/errors.ts'
@@ -255,7 +256,7 @@ export class Hosting {
       nodeId: this.#options.nodeId,
       leaderEpoch: placed.leaderEpoch,
       registration: placed,
-      eligible: eligibleOf(placed, image),
+      eligible: eligibleOf(placed, image, isInternalTopic(partition.topicPartition.topic)),
       lagTimeMaxMs: this.#options.lagTimeMaxMs ?? LAG_TIME_MAX_MS,
       nowMs: this.#env.clock.monotonicMs(),
     })
@@ -302,12 +303,19 @@ export class Hosting {
   }
 }
 
-/** The replicas that may be in the ISR now: nobody waits for one whose broker is gone, or whose log has failed. */
-function eligibleOf({ replicas, directories }: PartitionImage, image: MetadataImage): EligibleBroker[] {
+/**
+ * The replicas that may be in the ISR now: nobody waits for one whose broker is gone, whose log has failed, or whose disk is
+ * full while the leader's has room.
+ */
+function eligibleOf(placed: PartitionImage, image: MetadataImage, isInternal: boolean): EligibleBroker[] {
+  const { replicas, directories, leader } = placed
   const eligible: EligibleBroker[] = []
+  const hasRoom = (id: number) => takesRecords(image.broker(id)?.outOfSpace ?? 0, isInternal)
+  const isLeaderFull = !hasRoom(leader)
   for (const [index, id] of replicas.entries()) {
     const broker = image.broker(id)
     if (broker === undefined || broker.fenced || broker.inControlledShutdown) continue
+    if (!isLeaderFull && !hasRoom(id)) continue
     if (directories[index] !== LOST_DIRECTORY) eligible.push({ id, brokerEpoch: broker.brokerEpoch })
   }
   return eligible

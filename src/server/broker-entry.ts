@@ -54,8 +54,10 @@ export class BrokerEntry {
       heartbeatIntervalMs: brokerNumber(quorum.image, broker, 'broker.heartbeat.interval.ms'),
       controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },
       appliedOffset: () => options.appliedOffset(),
+      outOfSpace: () => logs.outOfSpace,
       onRefused: (error) => options.onRefused(error),
     })
+    logs.onSpaceChange(() => this.lifecycle.spaceChanged())
   }
 
   static async open(env: Env, options: BrokerEntryOptions): Promise<BrokerEntry> {

@@ -153,8 +153,8 @@ withLog(
   async (sim, machine, { manager, log }, model) => {
     fill(log, model, 10)
     await log.flush()
-    const changes: boolean[] = []
-    manager.onReadOnlyChange((isReadOnly) => changes.push(isReadOnly))
+    const changes: number[] = []
+    manager.onSpaceChange(() => changes.push(manager.outOfSpace))
     machine.leaveRoom(500)
     fill(log, model, 20)
     await sim.until(() => !log.isWritable, { withinMs: 1000, what: 'the log refuses' })
@@ -168,7 +168,7 @@ withLog(
     machine.leaveRoom(Number.POSITIVE_INFINITY)
     await sim.until(() => log.isWritable, { withinMs: 2000, what: 'the log takes records' })
     await log.flush()
-    assert.deepEqual(changes, [true, false])
+    assert.deepEqual(changes, [1, 0])
     machine.losePower('all')
     const again = await open(machine.boot().env)
     await model.compare(again.log)

@@ -91,7 +91,7 @@ export class LogManager {
   readonly #untouched: Set<string>
   /** Of the partitions found and still there; null: not read yet, or not said. */
   readonly #identities: Map<string, PartitionIdentity | null>
-  #onReadOnlyChange: ((isReadOnly: boolean) => void) | null = null
+  #onSpaceChange: (() => void) | null = null
   #isClosed = false
 
   private constructor(env: Env, options: Required<LogManagerOptions>, opened: OpenedFolder) {
@@ -130,7 +130,7 @@ export class LogManager {
     }
     this.#context.space.onChange = (isFull) => {
       if (isFull) this.#remover.hurry()
-      this.#onReadOnlyChange?.(isFull)
+      this.#onSpaceChange?.()
     }
     for (const name of opened.deleted) this.#remover.removeTree(`${folder}/${name}`)
     this.#checkpoints.start(options.checkpointIntervalMs)
@@ -179,9 +179,15 @@ export class LogManager {
     return this.readOnlyReason === null
   }
 
-  /** Hears when the folder becomes read-only and when it takes records again. */
-  onReadOnlyChange(listener: (isReadOnly: boolean) => void): void {
-    this.#onReadOnlyChange = listener
+  /** The disk has room (0), or takes no records of clients (1), nor what coordinators write (2). */
+  get outOfSpace(): number {
+    if (this.#context.space.reasonFor('half') !== null) return 2
+    return this.isWritable ? 0 : 1
+  }
+
+  /** Hears when `outOfSpace` may be another. */
+  onSpaceChange(listener: () => void): void {
+    this.#onSpaceChange = listener
   }
 
   /** Open descriptors, bytes of recent batches and of indexes in memory. */

@@ -57,7 +57,7 @@ export class SpaceGuard {
   /** Who may append nothing now, and all before it in `USES`; null: everybody may. */
   #refused: ReserveUse | null = null
   #reason = ''
-  /** Called when the state changes for the records of clients. */
+  /** Called when other logs than before are refused, or none any more. */
   onChange: ((isFull: boolean) => void) | null = null
 
   constructor(env: Env, options: SpaceGuardOptions) {
@@ -156,13 +156,12 @@ export class SpaceGuard {
   }
 
   #refuse(use: ReserveUse, reason: string): void {
-    const began = this.#refused === null
     const isSame = this.#refused === use
     this.#refused = use
     this.#reason = reason
     if (isSame) return
     this.#env.log.error('Out of space: records are refused until there is room', { reason, refused: use })
-    if (began) this.onChange?.(true)
+    this.onChange?.(true)
   }
 
   #end(): void {

@@ -135,6 +135,7 @@ export class ControllerScenario {
       wantShutDown: words.includes('stop'),
       offlineLogDirs: directories('offline:'),
       cordonedLogDirs: null,
+      outOfSpace: -1,
     })
     if (response.errorCode !== 0) return errorName(response.errorCode)
     const { isCaughtUp, isFenced, shouldShutDown } = response
@@ -157,6 +158,7 @@ export class ControllerScenario {
           wantShutDown: false,
           offlineLogDirs: [],
           cordonedLogDirs: null,
+          outOfSpace: -1,
         })
       }
     }

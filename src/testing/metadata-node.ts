@@ -96,6 +96,7 @@ export class MetadataNode {
       wantShutDown: false,
       offlineLogDirs: [],
       cordonedLogDirs: null,
+      outOfSpace: -1,
     })
   }
 

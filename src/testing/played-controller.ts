@@ -58,6 +58,7 @@ export class PlayedController {
       inControlledShutdown: false,
       logDirs: [],
       cordonedLogDirs: null,
+      outOfSpace: 0,
     }
     this.commit({ type: 'RegisterBroker', value }, ...(staysInSync ? [] : this.#without(brokerId)))
     return brokerEpoch
@@ -154,7 +155,15 @@ export class PlayedController {
     const brokerEpoch = this.image.broker(brokerId)?.brokerEpoch ?? -1
     this.commit({
       type: 'BrokerRegistrationChange',
-      value: { brokerId, brokerEpoch, fenced, inControlledShutdown: 0, logDirs: [], cordonedLogDirs: null },
+      value: {
+        brokerId,
+        brokerEpoch,
+        fenced,
+        inControlledShutdown: 0,
+        logDirs: [],
+        cordonedLogDirs: null,
+        outOfSpace: -1,
+      },
     })
   }
 

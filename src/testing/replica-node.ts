@@ -279,6 +279,7 @@ function firstImage(): MetadataImage {
       inControlledShutdown: false,
       logDirs: [],
       cordonedLogDirs: null,
+      outOfSpace: 0,
     }
     return { type: 'RegisterBroker', value }
   })

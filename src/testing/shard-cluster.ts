@@ -148,6 +148,7 @@ export class ShardCluster {
       wantShutDown: false,
       offlineLogDirs: [],
       cordonedLogDirs: null,
+      outOfSpace: -1,
       ...more,
     })
   }

@@ -36,7 +36,7 @@ function nodesOf({ cluster, quorum, partitions }: ClusterFacts, folders: readonl
     const own = folders.filter((folder) => folder.nodeId === nodeId)
     return {
       nodeId,
-      state: broker === undefined ? 'controller' : broker.isFenced ? 'fenced' : 'serving',
+      state: stateOf(broker),
       roles: [...(broker === undefined ? [] : ['broker']), ...(voter === undefined ? [] : ['controller'])],
       zone: broker?.rack ?? null,
       address: broker === undefined ? (voter?.address ?? null) : `${broker.host}:${broker.port}`,
@@ -47,4 +47,10 @@ function nodesOf({ cluster, quorum, partitions }: ClusterFacts, folders: readonl
         own.length === 0 ? null : own.flatMap(({ replicas }) => replicas).reduce((sum, { bytes }) => sum + bytes, 0),
     }
   })
+}
+
+function stateOf(broker: ClusterFacts['cluster']['brokers'][number] | undefined): string {
+  if (broker === undefined) return 'controller'
+  if (broker.isFenced) return 'fenced'
+  return broker.isFull ? 'full' : 'serving'
 }

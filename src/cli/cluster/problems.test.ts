@@ -6,8 +6,8 @@ import { duration, problemsOf } from './problems.ts'
 
 const NOW = 1_700_000_000_000
 
-function broker(nodeId: number, isFenced = false) {
-  return { nodeId, host: `h${nodeId}`, port: 9092, rack: null, isFenced }
+function broker(nodeId: number, isFenced = false, isFull = false) {
+  return { nodeId, host: `h${nodeId}`, port: 9092, rack: null, isFenced, isFull }
 }
 
 function voter(nodeId: number, caughtUpAgoMs = 100) {
@@ -44,6 +44,18 @@ const texts = (change: Partial<ClusterFacts>) => problemsOf(facts(change)).map((
 
 test('a cluster in which all is well has no problems', () => {
   assert.deepEqual(texts({}), [])
+})
+
+test('a full disk is told of once, and what can only be read for it', () => {
+  const brokers = [broker(1), broker(2, false, true), broker(3)]
+  const cluster = { clusterId: 'c', controllerId: 1, brokers }
+  assert.deepEqual(texts({ cluster, partitions: [partition(0, { isr: [1, 3] })] }), [
+    'the disk of node 2 is full: its copies get no records until there is room',
+  ])
+  const single = partition(0, { topic: 'single', leader: 2, replicas: [2], isr: [2] })
+  assert.deepEqual(texts({ cluster, partitions: [single] }), [
+    'the disk of node 2 is full: its copies get no records until there is room; 1 partition that no other copy could take over can only be read',
+  ])
 })
 
 test('who left the ISR, since when, and by how much it is behind', () => {

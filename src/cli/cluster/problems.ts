@@ -4,7 +4,7 @@ import { type ClusterFacts, nameOf } from './facts.ts'
 
 /** What is wrong, in words and for programs. */
 export interface Problem {
-  readonly kind: 'quorum' | 'node' | 'no-leader' | 'min-in-sync' | 'out-of-sync'
+  readonly kind: 'quorum' | 'node' | 'disk' | 'no-leader' | 'min-in-sync' | 'out-of-sync'
   /** A topic partition, or a node. */
   readonly about: string
   /** Since when, as far as somebody knows; wall clock. */
@@ -22,11 +22,12 @@ export function problemsOf(facts: ClusterFacts): Problem[] {
   return [
     ...quorumProblems(facts),
     ...nodeProblems(facts),
+    ...diskProblems(facts),
     ...facts.partitions.flatMap((each) => partitionProblems(each, facts)),
   ].sort((left, right) => ORDER.indexOf(left.kind) - ORDER.indexOf(right.kind))
 }
 
-const ORDER: readonly Problem['kind'][] = ['quorum', 'no-leader', 'min-in-sync', 'node', 'out-of-sync']
+const ORDER: readonly Problem['kind'][] = ['quorum', 'no-leader', 'min-in-sync', 'node', 'disk', 'out-of-sync']
 
 function quorumProblems({ quorum, cluster, nowMs }: ClusterFacts): Problem[] {
   const problem = (text: string, sinceMs: number | null = null): Problem => {
@@ -63,6 +64,20 @@ function nodeProblems({ cluster, quorum, partitions, nowMs }: ClusterFacts): Pro
     })
 }
 
+function diskProblems({ cluster, partitions }: ClusterFacts): Problem[] {
+  return cluster.brokers.filter(isFull).map(({ nodeId }) => {
+    const leads = partitions.filter(({ leader }) => leader === nodeId).length
+    const refuses =
+      leads === 0 ? '' : `; ${counted(leads, 'partition')} that no other copy could take over can only be read`
+    const text = `the disk of node ${nodeId} is full: its copies get no records until there is room${refuses}`
+    return { kind: 'disk', about: String(nodeId), sinceMs: null, text }
+  })
+}
+
+function isFull({ isFull, isFenced }: ClusterFacts['cluster']['brokers'][number]): boolean {
+  return isFull && !isFenced
+}
+
 function partitionProblems(state: PartitionState, facts: ClusterFacts): Problem[] {
   const name = nameOf(state)
   const { leader, isr, replicas, eligible, topic } = state
@@ -77,11 +92,11 @@ function partitionProblems(state: PartitionState, facts: ClusterFacts): Problem[
     const text = `${name} refuses acks=all: ${isr.length} of ${counted(replicas.length, 'copy', 'copies')} in sync, min.insync.replicas is ${wanted}`
     problems.push({ kind: 'min-in-sync', about: name, sinceMs: null, text })
   }
-  const fenced = new Set(facts.cluster.brokers.filter(({ isFenced }) => isFenced).map(({ nodeId }) => nodeId))
+  const told = new Set(facts.cluster.brokers.filter((each) => each.isFenced || each.isFull).map(({ nodeId }) => nodeId))
   const beingAdded = facts.reassignments.find((each) => nameOf(each) === name)?.adding ?? []
   for (const nodeId of replicas) {
     // What is told of the node is not told again of each of its partitions.
-    if (isr.includes(nodeId) || fenced.has(nodeId) || beingAdded.includes(nodeId)) continue
+    if (isr.includes(nodeId) || told.has(nodeId) || beingAdded.includes(nodeId)) continue
     const laggard = state.laggards.find((each) => each.nodeId === nodeId)
     const sinceMs = laggard?.sinceMs ?? null
     problems.push({ kind: 'out-of-sync', about: name, sinceMs, text: outOfSync(name, nodeId, laggard, facts.nowMs) })

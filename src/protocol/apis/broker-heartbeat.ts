@@ -1,4 +1,16 @@
-import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, struct, uuid } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  int64,
+  int8,
+  type RequestOf,
+  type ResponseOf,
+  struct,
+  uuid,
+} from '../schema.ts'
 
 /**
  * A broker says that it lives, how far it has replayed metadata, and what it wants: to be unfenced, to shut down
@@ -19,6 +31,8 @@ export const BrokerHeartbeat = api({
     wantShutDown: bool,
     offlineLogDirs: array(uuid).since(1).tag(0),
     cordonedLogDirs: array(uuid).nullable().since(2, { absent: null }).tag(1),
+    // Ours. Its disk has room (0), takes no records of clients (1), nor what coordinators write (2); -1: it does not say.
+    outOfSpace: int8.default(-1).tag(10001),
   }),
   response: struct({
     throttleTimeMs: int32.default(0),

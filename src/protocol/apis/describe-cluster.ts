@@ -6,6 +6,8 @@ const broker = struct({
   port: int32,
   rack: string.nullable().default(null),
   isFenced: bool.since(2),
+  // Ours: see BrokerHeartbeat.
+  outOfSpace: int8.default(0).tag(10001),
 })
 
 /**

@@ -33,6 +33,8 @@ export const RegisterBrokerRecord = logRecord({
     inControlledShutdown: bool.since(1),
     logDirs: array(uuid).since(3).tag(0),
     cordonedLogDirs: array(uuid).nullable().since(4, { absent: null }).tag(1),
+    // Ours: see BrokerHeartbeat.
+    outOfSpace: int8.default(0).tag(10001),
   }),
 })
 
@@ -88,6 +90,8 @@ export const BrokerRegistrationChangeRecord = logRecord({
     inControlledShutdown: int8.since(1).tag(1),
     logDirs: array(uuid).since(2).tag(2),
     cordonedLogDirs: array(uuid).nullable().since(3, { absent: null }).tag(3),
+    // Ours; -1: as before.
+    outOfSpace: int8.default(-1).tag(10001),
   }),
 })
 

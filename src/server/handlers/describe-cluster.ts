@@ -21,7 +21,9 @@ export function describeCluster(source: MetadataSource, endpoints: Endpoints): S
     for (const [brokerId, broker] of source.image().brokers) {
       if (broker.fenced && !request.includeFencedBrokers) continue
       const endpoint = endpoints.ofBroker(call.connection, broker)
-      if (endpoint !== null) brokers.push({ brokerId, ...endpoint, isFenced: call.version >= 2 && broker.fenced })
+      if (endpoint === null) continue
+      const { outOfSpace } = broker
+      brokers.push({ brokerId, ...endpoint, isFenced: call.version >= 2 && broker.fenced, outOfSpace })
     }
     return described(source, request, brokers)
   }

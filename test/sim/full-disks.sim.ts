@@ -1,0 +1,62 @@
+/** Disks that are full for a while (reliability S6): who has room goes on, and all comes back by itself. */
+import assert from 'node:assert/strict'
+import type { Random } from '../../src/base/random.ts'
+import { scenario } from '../../src/sim/scenario.ts'
+import { ClusterRun } from './support/cluster-run.ts'
+
+/** A disk of the others may take its time now and then. */
+const HAND_OVER_MS = 10_000
+
+scenario('the disk of a leader is full: another one leads at once, and records go on', { seeds: 50 }, async (sim) => {
+  const run = await ClusterRun.begin(sim)
+  const { leader } = run
+  leader.machine.leaveRoom(sim.streams.faults.below(20_000))
+  await run.until(() => run.cluster.leaderOf('orders', 0) !== leader, 'another node leads', HAND_OVER_MS)
+  const before = run.acknowledged
+  await run.until(() => run.acknowledged > before + 10, 'records are acknowledged', HAND_OVER_MS)
+  assert.equal(leader.isRunning, true)
+  assert.ok(!run.isr.includes(leader.nodeId), 'nobody waits for the full disk')
+  leader.machine.leaveRoom(Number.POSITIVE_INFINITY)
+  await run.until(() => run.isr.includes(leader.nodeId), 'it is in sync again by itself')
+  await run.finish()
+})
+
+scenario('the disk of a follower is full: nobody waits for it', { seeds: 50 }, async (sim) => {
+  const run = await ClusterRun.begin(sim, { settings: { 'replica.lag.time.max.ms': '600000' } })
+  const [full] = run.followers
+  full.machine.leaveRoom(sim.streams.faults.below(20_000))
+  await run.until(() => !run.isr.includes(full.nodeId), 'it leaves the ISR', HAND_OVER_MS)
+  const before = run.acknowledged
+  await run.until(() => run.acknowledged > before + 10, 'records are acknowledged', HAND_OVER_MS)
+  full.machine.leaveRoom(Number.POSITIVE_INFINITY)
+  await run.until(() => run.isr.includes(full.nodeId), 'it is in sync again by itself')
+  await run.finish()
+})
+
+scenario('all disks are full, one after the other, and get room again in any order', { seeds: 50 }, async (sim) => {
+  const run = await ClusterRun.begin(sim)
+  const { nodes } = run.cluster
+  const random = sim.streams.faults
+  for (const { machine } of inAnyOrder(nodes, random)) {
+    machine.leaveRoom(random.below(20_000))
+    await run.forAWhile()
+  }
+  await run.until(
+    () => nodes.filter(({ node }) => node?.logs?.isWritable === false).length >= 2,
+    'no two disks have room',
+  )
+  await sim.runFor(2000)
+  assert.ok(run.cluster.leaderOf('orders', 0) !== null, 'somebody leads, for those who read')
+  const before = run.acknowledged
+  for (const { machine } of inAnyOrder(nodes, random)) {
+    machine.leaveRoom(Number.POSITIVE_INFINITY)
+    await run.forAWhile()
+  }
+  await run.until(() => run.acknowledged > before, 'records are acknowledged again')
+  await run.finish()
+})
+
+function inAnyOrder<T>(items: readonly T[], random: Random): T[] {
+  const left = [...items]
+  return items.map(() => left.splice(random.below(left.length), 1)[0] as T)
+}
