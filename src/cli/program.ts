@@ -3,6 +3,7 @@ import { CommandError, ExitCode } from './exit-code.ts'
 import { addCluster } from './cluster/command.ts'
 import { addConsume } from './consume/command.ts'
 import { addDump } from './dump/command.ts'
+import { addEstimate } from './estimate/command.ts'
 import { addGroup } from './group/command.ts'
 import { addProduce } from './produce/command.ts'
 import { addStart } from './start/command.ts'
@@ -29,6 +30,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   addGroup(program)
   addCluster(program)
   addDump(program)
+  addEstimate(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return ExitCode.ok
