@@ -79,7 +79,11 @@ function inputOf(command: Command): Input {
       const replicas = command.numbers('replicas', [1, 2, 3])
       const [isr, addingReplicas] = [command.numbers('isr'), command.numbers('adding', [])]
       const registration = { replicas, addingReplicas, isr, partitionEpoch: command.number('epoch') }
-      return { type: 'registered', registration, eligible: eligible(command.numbers('eligible', replicas)) }
+      const restarted = command.numbers('restarted', [])
+      const now = eligible(command.numbers('eligible', replicas)).map(({ id, brokerEpoch }) => {
+        return { id, brokerEpoch: brokerEpoch + (restarted.includes(id) ? 1 : 0) }
+      })
+      return { type: 'registered', registration, eligible: now }
     }
     case 'configure':
       return {

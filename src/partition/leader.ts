@@ -159,7 +159,7 @@ export class PartitionLeader {
     const follower = this.#follower(input.replica)
     // A fetch of an incarnation that the controller does not know (any more) proves nothing about the one it does (KIP-903).
     if (follower === undefined || input.brokerEpoch < follower.brokerEpoch) return NOTHING
-    follower.brokerEpoch = input.brokerEpoch
+    if (input.brokerEpoch > follower.brokerEpoch) follower.restarted(input.brokerEpoch)
     follower.startOffset = input.startOffset
     follower.endOffset = input.endOffset
     follower.writtenOffset = input.writtenOffset
@@ -212,7 +212,8 @@ export class PartitionLeader {
     this.#followers = others.map((id) => {
       const isIn = this.#isr.includes(id)
       const follower = this.#follower(id) ?? new FollowerProgress(id, isIn ? this.#nowMs : Number.NEGATIVE_INFINITY)
-      follower.outSinceMs = isIn ? null : (follower.outSinceMs ?? this.#nowMs)
+      if (isIn) follower.outSinceMs = null
+      else if (follower.outSinceMs === null) follower.left(this.#nowMs)
       return follower
     })
   }
@@ -261,7 +262,7 @@ export class PartitionLeader {
   #isCaughtUp(id: number): boolean {
     const follower = this.#follower(id)
     if (follower === undefined) return false
-    return this.#counted(follower) >= this.#endOffset || this.#nowMs - follower.caughtUpMs <= this.#lagTimeMaxMs
+    return this.#counted(follower) >= this.#endOffset || follower.levelAgoMs(this.#nowMs) <= this.#lagTimeMaxMs
   }
 
   #counted({ endOffset, writtenOffset, durableOffset }: FollowerProgress): number {
