@@ -6,8 +6,9 @@ const NOTHING: readonly FollowerEffect[] = []
 const APPEND: readonly FollowerEffect[] = [{ type: 'append' }]
 const ASK_OFFSETS: readonly FollowerEffect[] = [{ type: 'ask-offsets' }]
 
-/** A leader may hear of its election a little later than its followers: they ask again soon at first. */
-const PAUSE_MS_MIN = 20
+/** A leader may hear of its election a little later than its followers: they ask again soon at first, for clients wait. */
+const PAUSE_MS_MIN = 5
+const PAUSE_GROWTH = 1.5
 const PAUSE_MS_MAX = 1000
 
 export type FollowerState = 'fetching' | 'asking' | 'truncating' | 'paused'
@@ -147,7 +148,7 @@ export class PartitionFollower {
 
   #pause(nowMs: number): readonly FollowerEffect[] {
     this.#state = 'paused'
-    this.#resumeMs = nowMs + Math.min(PAUSE_MS_MIN * 2 ** this.#pauses, PAUSE_MS_MAX)
+    this.#resumeMs = nowMs + Math.min(Math.round(PAUSE_MS_MIN * PAUSE_GROWTH ** this.#pauses), PAUSE_MS_MAX)
     this.#pauses += 1
     return NOTHING
   }

@@ -2,6 +2,8 @@
 export interface AckWait {
   /** The position must reach this. */
   readonly waitOffset: number
+  /** Whoever leads next may make it true, too: then it is not failed with the leadership. */
+  readonly outlivesLeader?: boolean
   /** Called once: error 0 when it was reached, else why it never will be known. */
   acked(errorCode: number): void
 }
@@ -41,10 +43,25 @@ export class AckQueue {
   }
 
   fail(errorCode: number): void {
+    for (const wait of this.#take(() => true)) wait.acked(errorCode)
+  }
+
+  /** Those that wait for more than this will never be answered otherwise. */
+  failBeyond(position: number, errorCode: number): void {
+    for (const wait of this.#take(({ waitOffset }) => waitOffset > position)) wait.acked(errorCode)
+  }
+
+  /** Only those that outlive their leader are left. */
+  failMortal(errorCode: number): void {
+    for (const wait of this.#take(({ outlivesLeader }) => outlivesLeader !== true)) wait.acked(errorCode)
+  }
+
+  /** Out of the queue, before any of them is told: they may add or remove others. */
+  #take(which: (wait: AckWait) => boolean): AckWait[] {
     const waits = this.#waits.slice(this.#head)
-    this.#waits = []
+    this.#waits = waits.filter((wait) => !which(wait))
     this.#head = 0
-    for (const wait of waits) wait.acked(errorCode)
+    return waits.filter(which)
   }
 
   #cut(): void {

@@ -14,6 +14,8 @@ export class Audience {
   readonly #committed = new AckQueue()
   readonly #written = new AckQueue()
   #deleted: AckQueue | null = null
+  /** Who is to go to the successor, once that leads. */
+  #leaving: AckQueue | null = null
   /** Who reads up to the high watermark. */
   #watchers: Set<Watcher> | null = null
   /** Who follows, and so reads to the end of the log and must hear of its start too. */
@@ -21,7 +23,7 @@ export class Audience {
 
   /** Those who wait for an acknowledgement. */
   get waiting(): number {
-    return this.#committed.size + this.#written.size
+    return this.#committed.size + this.#written.size + (this.#leaving?.size ?? 0)
   }
 
   waitCommitted(wait: AckWait): void {
@@ -37,10 +39,17 @@ export class Audience {
     this.#deleted.add(wait)
   }
 
+  /** Hears when the successor leads. */
+  waitSuccessor(wait: AckWait): void {
+    this.#leaving ??= new AckQueue()
+    this.#leaving.add(wait)
+  }
+
   stopWaiting(wait: AckWait): void {
     this.#committed.remove(wait)
     this.#written.remove(wait)
     this.#deleted?.remove(wait)
+    this.#leaving?.remove(wait)
   }
 
   committed(highWatermark: number, errorCode: number): void {
@@ -66,6 +75,26 @@ export class Audience {
     this.#committed.fail(errorCode)
     this.#written.fail(errorCode)
     this.#deleted?.fail(errorCode)
+    this.succeeded(errorCode)
+  }
+
+  /** Another node leads now: what it has may still be committed, all else is over. */
+  handOver(errorCode: number): void {
+    this.#committed.failMortal(errorCode)
+    this.#written.fail(errorCode)
+    this.#deleted?.fail(errorCode)
+  }
+
+  /** The log is shorter now: the successor does not have the rest. */
+  truncated(endOffset: number, errorCode: number): void {
+    this.#committed.failBeyond(endOffset, errorCode)
+  }
+
+  /** The successor leads: whoever is sent there is welcome. */
+  succeeded(errorCode: number): void {
+    const leaving = this.#leaving
+    this.#leaving = null
+    leaving?.fail(errorCode)
   }
 
   watch(watcher: Watcher): void {

@@ -58,9 +58,13 @@ export class FetchRequests {
     const topics = new Map<string, PartitionInput[]>()
     const forgotten = new Map<string, number[]>()
     const rest: Followed[] = []
+    // The first answer brings the session, which has to be known to be woken.
+    let isAwaited = this.isFull && !this.#isWithoutSession
     for (const followed of this.isFull ? all : changed) {
       if (followed.mayAsk) this.#name(followed, topics)
       else rest.push(followed)
+      // Clients of this node are sent on when the leader is there, even if it has nothing to say.
+      isAwaited ||= followed.mayAsk && followed.partition.isHandingOver
     }
     // A partition must not be in both lists: the one that is followed in a new epoch has just taken the old one's place.
     for (const followed of rest) this.#forget(followed, forgotten)
@@ -68,8 +72,7 @@ export class FetchRequests {
     return {
       replicaId: -1,
       replicaState: from,
-      // The first answer brings the session, which has to be known to be woken.
-      maxWaitMs: this.isFull && !this.#isWithoutSession ? 0 : maxWaitMs,
+      maxWaitMs: isAwaited ? 0 : maxWaitMs,
       minBytes,
       maxBytes,
       isolationLevel: 0,

@@ -102,11 +102,12 @@ export class Hosting {
     }
   }
 
-  /** Neither leads nor follows any more. */
-  resign(partition: Partition): void {
+  /** Neither leads nor follows any more; `hasSuccessor`: another node is known to lead. */
+  resign(partition: Partition, hasSuccessor = false): void {
     const { leader, follower } = partition
     if (leader === null && follower === null) return
-    partition.resign()
+    if (hasSuccessor) partition.handOver()
+    else partition.resign()
     if (leader !== null) this.#options.events.onResign(partition.topicPartition, leader.leaderEpoch)
   }
 
@@ -267,9 +268,10 @@ export class Hosting {
   #follow(partition: Partition, { leader: leaderId, leaderEpoch }: PartitionImage): void {
     const { follower } = partition
     if (follower?.leaderId === leaderId && follower.leaderEpoch === leaderEpoch) return
-    this.resign(partition)
     const { followers } = this.#parts
-    if (leaderId >= 0 && leaderId !== this.#options.nodeId) followers?.follow(partition, { leaderId, leaderEpoch })
+    const hasSuccessor = leaderId >= 0 && leaderId !== this.#options.nodeId
+    this.resign(partition, hasSuccessor && followers !== null)
+    if (hasSuccessor) followers?.follow(partition, { leaderId, leaderEpoch })
   }
 
   #reconfigure(changes: MetadataChanges, image: MetadataImage): void {

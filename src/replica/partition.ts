@@ -10,6 +10,7 @@ import type { AppendRefusal } from '../storage/log-state.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
 import type { AckWait } from './ack-queue.ts'
 import { Audience } from './audience.ts'
+import type { Deadlines, Expiring } from './deadlines.ts'
 import type { TopicSettings } from './topic-settings.ts'
 
 /** Whoever fetches for this node what another one leads. */
@@ -23,6 +24,7 @@ export interface FollowerDriver {
 export interface PartitionEvents {
   /** Monotonic. */
   nowMs(): number
+  readonly deadlines: Deadlines
   proposeIsr(partition: Partition, effect: Extract<Effect, { type: 'propose-isr' }>): void
   /** The log failed for good; it has been told to everyone who waited here. */
   failed(partition: Partition, error: Error): void
@@ -37,6 +39,9 @@ export interface LeadOptions {
   readonly nowMs: number
 }
 
+/** A successor that has not been heard by then is not waited for: its clients find out for themselves. */
+const HANDOVER_MS_MAX = 300
+
 export interface FollowOptions {
   readonly leaderId: number
   readonly leaderEpoch: number
@@ -47,7 +52,7 @@ export interface FollowOptions {
  * either. It lives from the opening of the log to the deletion of the topic, or the end of the process. A replica whose
  * log cannot be opened, or has failed, has `log` null or a latched `failure`: it is offline and only says so.
  */
-export class Partition {
+export class Partition implements Expiring {
   readonly topicPartition: TopicPartition
   readonly topicId: TopicId
   /** `orders-3` */
@@ -70,6 +75,10 @@ export class Partition {
   /** From the checkpoint, then from the machine; never above the end of the log. */
   #highWatermark: number
   readonly audience = new Audience()
+  /** Of the handover; 0: there is none, or it is over. */
+  deadlineSlot = 0
+  /** Another node is to lead, and has not been heard as the leader. */
+  isHandingOver = false
   /** A truncation under way; it does not reject. */
   #rearranging: Promise<void> | null = null
   #isAdvancing = false
@@ -170,6 +179,28 @@ export class Partition {
     this.audience.wake()
   }
 
+  /**
+   * Another node leads from now on, and may hear of it a moment later than this one. A client that was sent there too soon
+   * would be refused again, and pause; so whoever is refused here hears of it when the successor answers our fetches. What
+   * was appended here is acknowledged all the same, once it is committed there.
+   */
+  handOver(): void {
+    if (this.leader !== null) {
+      this.isHandingOver = true
+      this.#events.deadlines.add(this, HANDOVER_MS_MAX)
+    }
+    this.leader = null
+    this.audience.handOver(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    this.#endFollowing()
+    this.audience.wake()
+  }
+
+  /** The successor is not heard, or commits nothing. */
+  expired(): void {
+    this.isHandingOver = false
+    this.audience.fail(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+  }
+
   /** The replica leaves this node; the log is closed and deleted by the caller. */
   remove(errorCode: number): void {
     this.removed = true
@@ -248,7 +279,17 @@ export class Partition {
       else if (effect.type === 'advance-start') this.#advanceStart(effect.offset)
       else return effect
     }
+    if (input.type === 'appended') this.#successorAnswered()
     return null
+  }
+
+  /** It leads, and has what is here. What of it waits to be committed has until the deadline. */
+  #successorAnswered(): void {
+    if (this.isHandingOver) {
+      this.isHandingOver = false
+      this.audience.succeeded(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    }
+    if (this.deadlineSlot !== 0 && this.audience.waiting === 0) this.#events.deadlines.remove(this)
   }
 
   /** What a follower's machine goes by. Only with a log. */
@@ -274,6 +315,7 @@ export class Partition {
     this.#rearranging = done.then(() => {
       this.#rearranging = null
       this.#highWatermark = clamp(this.#highWatermark, log)
+      if (this.leader === null) this.audience.truncated(log.endOffset, ErrorCode.NOT_LEADER_OR_FOLLOWER)
       this.audience.wake()
     })
     return done
@@ -364,6 +406,8 @@ export class Partition {
 
   #endLeadership(errorCode: number): void {
     this.leader = null
+    this.isHandingOver = false
+    if (this.deadlineSlot !== 0) this.#events.deadlines.remove(this)
     this.audience.fail(errorCode)
   }
 

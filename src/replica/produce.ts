@@ -153,7 +153,7 @@ class PendingProduce implements Expiring {
 
   #append(topic: string, topicId: string, outcome: Outcome, records: readonly Buffer[] | null): void {
     const partition = this.#parts.hosted.led(topic, outcome.index, { topicId, leaderEpoch: -1 })
-    if (typeof partition === 'number') return this.#refuse(outcome, partition, null, topic)
+    if (typeof partition === 'number') return this.#refuseOrSend(outcome, partition, topic)
     const { log, leader } = partition
     if (log === null || leader === null) return this.#refuse(outcome, ErrorCode.NOT_LEADER_OR_FOLLOWER, null, topic)
     const { acks } = this.#request
@@ -207,6 +207,17 @@ class PendingProduce implements Expiring {
     else partition.whenWritten(wait)
   }
 
+  /** A leader that has just been succeeded sends clients on when the new one is there to take them. */
+  #refuseOrSend(outcome: Outcome, errorCode: number, topic: string): void {
+    const partition = this.#parts.hosted.get(topic, outcome.index)
+    const isSent = errorCode === ErrorCode.NOT_LEADER_OR_FOLLOWER && partition?.isHandingOver === true
+    if (!isSent || this.#request.acks === 0) return this.#refuse(outcome, errorCode, null, topic)
+    this.#parts.metrics.produceRefusals += 1
+    const wait = new ProduceWait(this, partition, outcome, 0)
+    this.#waits.add(wait)
+    partition.audience.waitSuccessor(wait)
+  }
+
   #refuse(outcome: Outcome, errorCode: number, message: string | null, topic: string): void {
     this.#parts.metrics.produceRefusals += 1
     fail(outcome, errorCode, message)
@@ -221,6 +232,7 @@ class PendingProduce implements Expiring {
 }
 
 class ProduceWait implements AckWait {
+  readonly outlivesLeader = true
   readonly waitOffset: number
   readonly partition: Partition
   readonly outcome: Outcome

@@ -113,6 +113,7 @@ export class ReplicaManager {
     this.#reports = cluster === undefined ? null : new DirectoryReports(env, { nodeId, directoryId, ...cluster })
     const partitionEvents: PartitionEvents = {
       nowMs: () => env.clock.monotonicMs(),
+      deadlines: this.#deadlines,
       proposeIsr: (partition, effect) => this.#proposals?.propose(partition, effect),
       failed: (partition, error) => {
         this.#reports?.changed(partition)
