@@ -90,7 +90,10 @@ export class Rig {
   /** Waits until these partitions have been acknowledging for a while from now on. */
   async flowing(which: readonly number[]): Promise<void> {
     for (const goal of [Date.now(), Date.now() + CALM_MS]) {
-      const flows = () => (which.every((partition) => this.acks.newest(partition) >= goal) ? true : null)
+      const flows = () => {
+        this.#load.throwFailures()
+        return which.every((partition) => this.acks.newest(partition) >= goal) ? true : null
+      }
       await until('records are acknowledged', flows, { timeoutMs: 180_000, everyMs: 10 })
     }
   }

@@ -103,7 +103,7 @@ export class Load {
     const goal = this.acknowledged + count
     const deadline = performance.now() + timeoutMs
     while (this.acknowledged < goal) {
-      this.#throwFailures()
+      this.throwFailures()
       if (performance.now() > deadline) {
         const { client, producer } = this.#options
         throw new Error(`no ${count} records acknowledged to ${client} (producer ${producer}) within ${timeoutMs} ms`)
@@ -116,10 +116,11 @@ export class Load {
   async finish(): Promise<void> {
     this.#child.kill('SIGTERM')
     await this.#ended
-    this.#throwFailures()
+    this.throwFailures()
   }
 
-  #throwFailures(): void {
+  /** Throws what went wrong with it, if anything did. */
+  throwFailures(): void {
     const { failures } = this
     if (failures.length > 0) throw new Error(`the producer failed: ${failures.slice(0, 3).join('; ')}`)
   }
