@@ -4,6 +4,7 @@ import { addCluster } from './cluster/command.ts'
 import { addConsume } from './consume/command.ts'
 import { addDump } from './dump/command.ts'
 import { addEstimate } from './estimate/command.ts'
+import { addExplain } from './explain/command.ts'
 import { addGroup } from './group/command.ts'
 import { addProduce } from './produce/command.ts'
 import { addStart } from './start/command.ts'
@@ -31,6 +32,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   addCluster(program)
   addDump(program)
   addEstimate(program)
+  addExplain(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return ExitCode.ok

@@ -58,6 +58,8 @@ export interface ConfigEntry {
   readonly isReadOnly: boolean
   readonly isSensitive: boolean
   readonly documentation: string | null
+  /** All that is set for it, under its names in each layer, strongest first; its default is the last. */
+  readonly synonyms: readonly { readonly name: string; readonly value: string | null; readonly source: ConfigSource }[]
 }
 
 export type ConfigSource =
@@ -112,6 +114,10 @@ const SOURCES: readonly ConfigSource[] = [
   'client-metrics',
   'group',
 ]
+
+function sourceOf(code: number): ConfigSource {
+  return SOURCES[code] ?? 'unknown'
+}
 /** What controllers are given to decide. */
 const DECISION_TIMEOUT_MS = 30_000
 
@@ -204,6 +210,7 @@ export class Admin {
     const response = await this.#client.retry(`configs of ${kind} ${name}`, () =>
       this.#client.request(configTarget(resource), DescribeConfigs, (version) => ({
         resources: [{ resourceType: RESOURCE_TYPES[kind], resourceName: name, configurationKeys: null }],
+        includeSynonyms: true,
         ...(version >= 3 ? { includeDocumentation: true } : {}),
       })),
     )
@@ -212,7 +219,8 @@ export class Admin {
     const configs = (result?.configs ?? []).map((config) => ({
       name: config.name,
       value: config.value,
-      source: SOURCES[config.configSource] ?? 'unknown',
+      source: sourceOf(config.configSource),
+      synonyms: config.synonyms.map(({ source, ...each }) => ({ ...each, source: sourceOf(source) })),
       isReadOnly: config.readOnly,
       isSensitive: config.isSensitive,
       documentation: config.documentation,

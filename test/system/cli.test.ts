@@ -32,6 +32,28 @@ interface Rewound {
   readonly partitions: { partition: number; from: number | null; to: number; records: number }[]
 }
 
+test('errors and settings are explained, and where a value comes from', async (context) => {
+  const { cli } = await start(context)
+  const meaning = 'NOT_ENOUGH_REPLICAS (19): Nothing was written: fewer replicas are in sync than the topic demands.'
+  for (const word of ['19', 'NOT_ENOUGH_REPLICAS', 'NotEnoughReplicasException']) {
+    assert.ok((await cli.text(['explain', word])).startsWith(`${meaning}\n`), word)
+  }
+  assert.match((await cli.run(['explain', 'NOT_ENOUGH_REPLICA'])).stderr, /the nearest is NOT_ENOUGH_REPLICAS/)
+
+  const text = await cli.text(['config', 'explain', 'retention.ms'])
+  assert.match(text, /^retention\.ms of a topic: /)
+  assert.match(text, /it is the node's log\.retention\.ms, else log\.retention\.minutes, else log\.retention\.hours/)
+  await cli.text(['topic', 'create', 'orders', '-c', 'retention.ms=60000'])
+  const { effective } = await cli.json<{ effective: unknown }>(['config', 'explain', 'retention.ms', '-t', 'orders'])
+  assert.deepEqual(effective, {
+    of: 'topic orders',
+    value: '60000',
+    source: 'topic',
+    behind: [{ name: 'retention.ms', value: '60000', source: 'topic' }],
+  })
+  assert.match((await cli.run(['config', 'explain', 'retention.mss'])).stderr, /the nearest is retention\.ms/)
+})
+
 test('topics are made, shown, changed and removed', async (context) => {
   const { server, cli } = await start(context)
   await cli.text(['topic', 'create', 'orders', 'audit', '-p', '3', '-c', 'retention.ms=86400000'])
