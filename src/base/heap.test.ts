@@ -28,3 +28,19 @@ test('an empty heap says so', () => {
   assert.equal(heap.peek(), undefined)
   assert.equal(heap.pop(), undefined)
 })
+
+test('what is retained comes out as if the rest had never been there', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 20 })), fc.integer({ min: 1, max: 5 }), (priorities, every) => {
+      const [pruned, plain] = [new Heap<number>(), new Heap<number>()]
+      const isKept = (index: number) => index % every === 0
+      for (const [index, priority] of priorities.entries()) {
+        pruned.push(priority, index)
+        if (isKept(index)) plain.push(priority, index)
+      }
+      pruned.retain(isKept)
+      assert.equal(pruned.size, plain.size)
+      while (plain.size > 0) assert.equal(pruned.pop(), plain.pop())
+    }),
+  )
+})

@@ -14,6 +14,14 @@ export interface PartitionRef {
 export class HostedPartitions {
   image: MetadataImage = MetadataImage.empty
   readonly #byTopic = new Map<string, Map<number, Partition>>()
+  /** Null after a change, until somebody asks. */
+  #all: readonly Partition[] | null = null
+
+  /** Another array after each change, and the same one until then. */
+  get all(): readonly Partition[] {
+    this.#all ??= [...this.#byTopic.values()].flatMap((partitions) => [...partitions.values()])
+    return this.#all
+  }
 
   get(topic: string, partition: number): Partition | undefined {
     return this.#byTopic.get(topic)?.get(partition)
@@ -27,6 +35,7 @@ export class HostedPartitions {
       this.#byTopic.set(topic, partitions)
     }
     partitions.set(index, partition)
+    this.#all = null
   }
 
   remove(partition: Partition): void {
@@ -35,14 +44,15 @@ export class HostedPartitions {
     if (partitions?.get(index) !== partition) return
     partitions.delete(index)
     if (partitions.size === 0) this.#byTopic.delete(topic)
+    this.#all = null
   }
 
   ofTopic(topic: string): Iterable<Partition> {
     return this.#byTopic.get(topic)?.values() ?? []
   }
 
-  *[Symbol.iterator](): Generator<Partition> {
-    for (const partitions of this.#byTopic.values()) yield* partitions.values()
+  [Symbol.iterator](): ArrayIterator<Partition> {
+    return this.all.values()
   }
 
   /** The name of a topic; null for an id that no topic has (any more). */

@@ -3,17 +3,19 @@
  */
 const nextTick = process.nextTick
 const immediate = setImmediate
+const settled = Promise.resolve()
 
 /**
- * Resolves when no microtask is left. Node runs what `nextTick` was given only once the microtask queue is empty, the
- * promises resolved meanwhile included; so a tick asked for from within a microtask is exactly "everything this event set
- * off has run". It costs no turn of the real event loop: 1.6 million a second, against 0.6 million with `setImmediate`.
+ * Returns what makes `turn` be called when no microtask is left. Node runs what `nextTick` was given from within a
+ * microtask only once the microtask queue is empty, the promises resolved meanwhile included: that is exactly "everything
+ * this event set off has run". It costs no turn of the real event loop, of which there are 0.6 million a second.
  */
-export function microtasksDone(): Promise<void> {
-  return new Promise((resolve) => nextTick(resolve))
+export function onceSettled(turn: () => void): () => void {
+  const arm = () => nextTick(turn)
+  return () => void settled.then(arm)
 }
 
-/** A turn of the real event loop: unhandled rejections and signals are noticed only there. */
-export function realTurn(): Promise<void> {
-  return new Promise((resolve) => immediate(resolve))
+/** Calls back after a turn of the real event loop: unhandled rejections and signals are noticed only there. */
+export function afterRealTurn(turn: () => void): void {
+  immediate(turn)
 }

@@ -3,7 +3,7 @@ import { Heap } from '../../base/heap.ts'
 import type { Random } from '../../base/random.ts'
 import type { Actor } from './actor.ts'
 import type { Events, Scheduled } from './events.ts'
-import { microtasksDone, realTurn } from './real-loop.ts'
+import { afterRealTurn, onceSettled } from './real-loop.ts'
 import { Trace } from './trace.ts'
 
 /** How many steps of the run are kept to be shown when it fails. */
@@ -12,6 +12,8 @@ const STEPS_KEPT = 60
 const STEPS_PER_TURN = 1024
 /** Equal times are told apart by up to this much, so that the seed decides their order. */
 const TIE_MS = 0.001
+/** Cancelled events are taken out of the queue when there are so many, and they are more than half of it. */
+const CANCELLED_MAX = 500
 
 export class StuckError extends Error {
   override name = 'StuckError'
@@ -21,9 +23,12 @@ class Event implements Scheduled {
   readonly actor: Actor
   readonly kind: string
   readonly digest: number
+  /** Null when it has run or was cancelled. */
   run: (() => void) | null
+  readonly #queue: Queue
 
-  constructor(actor: Actor, kind: string, digest: number, run: () => void) {
+  constructor(queue: Queue, actor: Actor, kind: string, digest: number, run: () => void) {
+    this.#queue = queue
     this.actor = actor
     this.kind = kind
     this.digest = digest
@@ -31,14 +36,30 @@ class Event implements Scheduled {
   }
 
   cancel(): void {
+    if (this.run === null) return
     this.run = null
+    this.#queue.cancelled()
   }
 }
 
-interface Step {
-  readonly step: number
-  readonly atMs: number
-  readonly event: Event
+/** Events by their time. Most timeouts are cancelled long before they are due, and would make up nearly all of it. */
+class Queue {
+  readonly heap = new Heap<Event>()
+  #cancelled = 0
+
+  /** The next event is gone: if it was a cancelled one, one fewer is left. */
+  pop(): Event | undefined {
+    const event = this.heap.pop()
+    if (event?.run === null) this.#cancelled--
+    return event
+  }
+
+  cancelled(): void {
+    this.#cancelled++
+    if (this.#cancelled < CANCELLED_MAX || this.#cancelled < this.heap.size / 2) return
+    this.heap.retain(({ run }) => run !== null)
+    this.#cancelled = 0
+  }
 }
 
 export interface SchedulerOptions {
@@ -59,9 +80,11 @@ export class Scheduler implements Events {
   step = 0
   readonly trace = new Trace()
   readonly #options: SchedulerOptions
-  readonly #queue = new Heap<Event>()
+  readonly #queue = new Queue()
   readonly #invariants: ((actor: Actor) => void)[] = []
-  readonly #recent: Step[] = []
+  /** The last steps, by their number modulo `STEPS_KEPT`: when, and what. */
+  readonly #recentMs = new Float64Array(STEPS_KEPT)
+  readonly #recent: Event[] = []
   /** Sees every step: `step time actor kind digest`. For comparing two runs line by line. */
   onStep: ((line: string) => void) | null = null
   #failure: { error: unknown } | null = null
@@ -72,9 +95,9 @@ export class Scheduler implements Events {
 
   schedule(actor: Actor, delayMs: number, kind: string, digest: number, run: () => void): Scheduled {
     assert(delayMs >= 0, `${kind} scheduled ${delayMs} ms from now`)
-    const event = new Event(actor, kind, digest, run)
+    const event = new Event(this.#queue, actor, kind, digest, run)
     const random = this.#options.random
-    this.#queue.push(this.nowMs + delayMs + (random === null ? 0 : random.float() * TIE_MS), event)
+    this.#queue.heap.push(this.nowMs + delayMs + (random === null ? 0 : random.float() * TIE_MS), event)
     return event
   }
 
@@ -94,34 +117,49 @@ export class Scheduler implements Events {
 
   /** The last steps, oldest first. */
   get recentSteps(): string[] {
-    return this.#recent
-      .filter((step) => step !== undefined)
-      .sort((a, b) => a.step - b.step)
-      .map(lineOf)
+    const first = Math.max(1, this.step - STEPS_KEPT + 1)
+    return Array.from({ length: this.step - first + 1 }, (_, i) => this.#lineOf(first + i))
   }
 
   /** Runs until `isDone`, and throws what an event, an invariant or `fail` came up with. */
-  async run(isDone: () => boolean): Promise<void> {
-    await microtasksDone()
-    while (!isDone()) {
-      const { actor } = this.#next()
-      if (this.step % STEPS_PER_TURN === 0) await realTurn()
-      else await microtasksDone()
-      for (const check of this.#invariants) check(actor)
-      if (this.#failure) throw this.#failure.error
-    }
+  run(isDone: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let last: Actor | null = null
+      // Once for each event, when everything the one before it set off has run. No promise of ours is between.
+      const turn = () => {
+        try {
+          if (last !== null) this.#check(last)
+          if (isDone()) {
+            resolve()
+            return
+          }
+          last = this.#next().actor
+          if (this.step % STEPS_PER_TURN === 0) afterRealTurn(turn)
+          else goOn()
+        } catch (error) {
+          reject(error)
+        }
+      }
+      const goOn = onceSettled(turn)
+      goOn()
+    })
+  }
+
+  #check(actor: Actor): void {
+    for (const check of this.#invariants) check(actor)
+    if (this.#failure) throw this.#failure.error
   }
 
   #next(): Event {
     for (;;) {
-      const dueMs = this.#queue.peekPriority()
+      const dueMs = this.#queue.heap.peekPriority()
       const event = this.#queue.pop()
       if (event === undefined || dueMs === null) throw new StuckError('nothing is left that could happen')
       const { run, actor } = event
       if (run === null || !actor.alive) continue
       if (actor.pausedUntilMs > dueMs) {
         // Equal priorities come out in the order of insertion, so what piles up keeps its order.
-        this.#queue.push(actor.pausedUntilMs, event)
+        this.#queue.heap.push(actor.pausedUntilMs, event)
         continue
       }
       this.nowMs = Math.max(this.nowMs, dueMs)
@@ -141,12 +179,16 @@ export class Scheduler implements Events {
     trace.mixName(event.kind)
     trace.mix(event.digest)
     trace.mix(this.#options.draws())
-    const step = { step: this.step, atMs: this.nowMs, event }
-    this.#recent[this.step % STEPS_KEPT] = step
-    if (this.onStep !== null) this.onStep(lineOf(step))
+    const index = this.step % STEPS_KEPT
+    this.#recentMs[index] = this.nowMs
+    this.#recent[index] = event
+    if (this.onStep !== null) this.onStep(this.#lineOf(this.step))
   }
-}
 
-function lineOf({ step, atMs, event }: Step): string {
-  return `${step} ${atMs.toFixed(3)} ${event.actor.name} ${event.kind} ${(event.digest >>> 0).toString(16)}`
+  #lineOf(step: number): string {
+    const index = step % STEPS_KEPT
+    const { actor, kind, digest } = this.#recent[index] as Event
+    const atMs = this.#recentMs[index] as number
+    return `${step} ${atMs.toFixed(3)} ${actor.name} ${kind} ${(digest >>> 0).toString(16)}`
+  }
 }

@@ -1,18 +1,7 @@
-import { crc32c } from '../../base/crc32c.ts'
+import { digestOfName } from './digest.ts'
 
-const kindHashes = new Map<string, number>()
-
-/** A number for a constant name, the same in every process. */
-function hashOf(name: string): number {
-  let hash = kindHashes.get(name)
-  if (hash === undefined) {
-    hash = crc32c(Buffer.from(name))
-    kindHashes.set(name, hash)
-  }
-  return hash
-}
-
-const scratch = new DataView(new ArrayBuffer(8))
+const double = new Float64Array(1)
+const halves = new Int32Array(double.buffer)
 
 /**
  * A rolling hash of all that happened. Two runs of one seed give the same value after every step, or something reached
@@ -30,14 +19,14 @@ export class Trace {
   }
 
   mixName(name: string): void {
-    this.mix(hashOf(name))
+    this.mix(digestOfName(name))
   }
 
   /** All 64 bits of a double, so that times which differ in the last place count as different. */
   mixFloat(value: number): void {
-    scratch.setFloat64(0, value)
-    this.mix(scratch.getInt32(0))
-    this.mix(scratch.getInt32(4))
+    double[0] = value
+    this.mix(halves[0] as number)
+    this.mix(halves[1] as number)
   }
 
   get hash(): string {

@@ -2,6 +2,8 @@ import { assert } from '../../base/assert.ts'
 
 const PAGE_BYTES = 64 * 1024
 const SMALLEST_PAGE_BYTES = 256
+/** 256 times this often enough is `PAGE_BYTES`. */
+const PAGE_GROWTH = 4
 
 /**
  * The bytes of a file in pages that are made when first written; holes read as zeros. A page may be shorter than
@@ -70,7 +72,7 @@ export class FileContent {
     const page = this.#pages[index]
     if (page !== undefined && page.length >= bytes) return page
     let length = Math.max(SMALLEST_PAGE_BYTES, page?.length ?? 0)
-    while (length < bytes) length *= 2
+    while (length < bytes) length *= PAGE_GROWTH
     const larger = Buffer.alloc(length)
     page?.copy(larger)
     this.#pages[index] = larger

@@ -162,13 +162,13 @@ export class FileTree {
 
   #place(path: string): { parent: DirectoryNode; name: string } {
     const names = namesOf(path)
-    const name = names.pop()
+    const name = names.at(-1)
     if (name === undefined) throw failure('EBUSY', path)
-    return { parent: this.directory(`/${names.join('/')}`), name }
+    return { parent: this.directory(`/${names.slice(0, -1).join('/')}`), name }
   }
 
   #isBelowFile(path: string): boolean {
-    const names = namesOf(path)
+    const names = [...namesOf(path)]
     while (names.pop() !== undefined) {
       const node = this.find(`/${names.join('/')}`)
       if (node !== null) return node instanceof FileNode
@@ -207,8 +207,18 @@ function set(map: Map<string, Node>, name: string, node: Node | null): void {
   else map.set(name, node)
 }
 
-export function namesOf(path: string): string[] {
-  return path.split('/').filter((name) => name !== '' && name !== '.')
+const namesByPath = new Map<string, readonly string[]>()
+/** Paths kept. */
+const PATHS_MAX = 10_000
+
+export function namesOf(path: string): readonly string[] {
+  let names = namesByPath.get(path)
+  if (names === undefined) {
+    names = path.split('/').filter((name) => name !== '' && name !== '.')
+    if (namesByPath.size >= PATHS_MAX) namesByPath.clear()
+    namesByPath.set(path, names)
+  }
+  return names
 }
 
 export function failure(code: string, path: string): DiskError {

@@ -6,6 +6,20 @@ import { heavyTailed } from '../core/streams.ts'
 import type { DiskFaults, DiskProfile } from './disk-faults.ts'
 import type { DiskOperation, DiskWork, DiskWorker } from './disk-work.ts'
 
+/** Of the events: constant names, made once. */
+const EVENTS: Readonly<Record<DiskOperation, string>> = {
+  open: 'disk open',
+  read: 'disk read',
+  write: 'disk write',
+  sync: 'disk sync',
+  truncate: 'disk truncate',
+  name: 'disk name',
+  remove: 'disk remove',
+  syncDirectory: 'disk syncDirectory',
+  stat: 'disk stat',
+  lock: 'disk lock',
+}
+
 /** What one machine's disk is like now; the scenario changes it. */
 export interface DiskState {
   profile: DiskProfile
@@ -41,7 +55,7 @@ export class SimDiskWorker implements DiskWorker {
   perform<T>(work: DiskWork<T>): Promise<T> {
     this.#onItsWay.add(work)
     return new Promise((resolve, reject) => {
-      this.#events.schedule(this.#actor, this.#durationMs(work.kind), `disk ${work.kind}`, work.digest, () => {
+      this.#events.schedule(this.#actor, this.#durationMs(work.kind), EVENTS[work.kind], work.digest, () => {
         this.#onItsWay.delete(work)
         try {
           const error = this.#failure(work)
@@ -86,17 +100,21 @@ export class SimDiskWorker implements DiskWorker {
 
   #durationMs(kind: DiskOperation): number {
     const { profile, stalledUntilMs } = this.#state
-    const typicalMs = {
-      read: profile.readMs,
-      write: profile.writeMs,
-      sync: profile.syncMs,
-      syncDirectory: profile.syncMs,
-    }
-    const ms = heavyTailed(
-      this.#random,
-      typicalMs[kind as keyof typeof typicalMs] ?? profile.nameMs,
-      profile.tailChance,
-    )
+    const ms = heavyTailed(this.#random, typicalMs(kind, profile), profile.tailChance)
     return Math.max(ms, stalledUntilMs - this.#events.nowMs)
+  }
+}
+
+function typicalMs(kind: DiskOperation, profile: DiskProfile): number {
+  switch (kind) {
+    case 'read':
+      return profile.readMs
+    case 'write':
+      return profile.writeMs
+    case 'sync':
+    case 'syncDirectory':
+      return profile.syncMs
+    default:
+      return profile.nameMs
   }
 }

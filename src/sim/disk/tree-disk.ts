@@ -1,5 +1,4 @@
 import { assert } from '../../base/assert.ts'
-import { crc32c } from '../../base/crc32c.ts'
 import {
   type Disk,
   DiskError,
@@ -9,6 +8,7 @@ import {
   type FileStat,
   type OpenMode,
 } from '../../env/disk.ts'
+import { digestOf, digestOfName } from '../core/digest.ts'
 import type { DiskOperation, DiskWorker } from './disk-work.ts'
 import { type FileTree, failure } from './file-tree.ts'
 import type { FileNode } from './nodes.ts'
@@ -139,7 +139,7 @@ export class TreeDisk implements Disk {
   }
 
   #do<T>(kind: DiskOperation, path: string, effect: () => T): Promise<T> {
-    const digest = this.worker.traced ? crc32c(Buffer.from(path)) : 0
+    const digest = this.worker.traced ? digestOfName(path) : 0
     return this.worker.perform({ kind, path, bytes: 0, digest, effect })
   }
 }
@@ -175,7 +175,7 @@ class TreeFile implements DiskFile {
   #write(buffers: readonly Buffer[], position: number): Promise<void> {
     const node = this.#open()
     const { traced } = this.#disk.worker
-    const digest = traced ? digestOf(buffers) : 0
+    const digest = traced ? digestOfAll(buffers) : 0
     const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
     return this.#disk.worker.perform({
       kind: 'write',
@@ -185,7 +185,7 @@ class TreeFile implements DiskFile {
       effect: () => {
         if (!this.#writable) throw failure('EBADF', this.path)
         if (traced)
-          assert(digestOf(buffers) === digest, `a buffer was changed while it was being written to ${this.path}`)
+          assert(digestOfAll(buffers) === digest, `a buffer was changed while it was being written to ${this.path}`)
         const written = node.write(buffers, position)
         if (written < bytes) throw failure('ENOSPC', this.path)
       },
@@ -238,9 +238,9 @@ class TreeFile implements DiskFile {
   }
 }
 
-function digestOf(buffers: readonly Buffer[]): number {
+function digestOfAll(buffers: readonly Buffer[]): number {
   let digest = 0
-  for (const buffer of buffers) digest = crc32c(buffer, digest)
+  for (const buffer of buffers) digest = digestOf(buffer, digest)
   return digest
 }
 

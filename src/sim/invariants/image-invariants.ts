@@ -77,28 +77,33 @@ function checkPartition(image: MetadataImage, name: string, partition: Partition
   }
 }
 
+/** Of all that is compared, in whatever order the maps have it. */
 function digestOf(image: MetadataImage): number {
-  const parts: string[] = []
-  for (const topic of image.topicsByName.values()) parts.push(printedTopic(topic))
+  let sum = image.nextProducerId
+  for (const topic of image.topicsByName.values()) sum += digestOfTopic(topic)
   for (const { brokerId, brokerEpoch, fenced, inControlledShutdown } of image.brokers.values()) {
-    parts.push(`${brokerId} ${brokerEpoch} ${fenced} ${inControlledShutdown}`)
+    sum += digestOfText(`${brokerId} ${brokerEpoch} ${fenced} ${inControlledShutdown}`)
   }
   for (const { type, name, values } of image.configs.values()) {
-    parts.push(`${type} ${name} ${JSON.stringify([...values])}`)
+    sum += digestOfText(`${type} ${name} ${JSON.stringify([...values])}`)
   }
-  return crc32c(Buffer.from(`${parts.sort().join('\n')}\n${image.nextProducerId}`))
+  return sum
 }
 
 /** Images share the topics that did not change. */
-const printedTopics = new WeakMap<TopicImage, string>()
+const topicDigests = new WeakMap<TopicImage, number>()
 
-function printedTopic(topic: TopicImage): string {
-  let text = printedTopics.get(topic)
-  if (text === undefined) {
-    text = `${topic.name} ${topic.topicId} ${topic.partitions.map(printed).join(' ')}`
-    printedTopics.set(topic, text)
+function digestOfTopic(topic: TopicImage): number {
+  let digest = topicDigests.get(topic)
+  if (digest === undefined) {
+    digest = digestOfText(`${topic.name} ${topic.topicId} ${topic.partitions.map(printed).join(' ')}`)
+    topicDigests.set(topic, digest)
   }
-  return text
+  return digest
+}
+
+function digestOfText(text: string): number {
+  return crc32c(Buffer.from(text))
 }
 
 function printed(partition: PartitionImage): string {

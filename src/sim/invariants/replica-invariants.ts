@@ -14,12 +14,29 @@ class Replica {
   leaderEpoch = -1
   /** As it was after the last event. */
   lineage: Lineage
+  #seenLeader: Partition['leader'] = null
+  #seenLeaderEpoch = -1
+  #seenHighWatermark = -1
 
   constructor(partition: Partition, log: PartitionLog, harms: number) {
     this.partition = partition
     this.log = log
     this.harms = harms
     this.lineage = lineageOf(log)
+  }
+
+  /** Nothing that any of the checks looks at is other than at the last call: what held then holds now. */
+  isAsBefore(): boolean {
+    const { partition, log, lineage } = this
+    const { leader, highWatermark } = partition
+    const isLog = lineage.endOffset === log.endOffset && lineage.startOffset === log.logStartOffset
+    const leaderEpoch = leader === null ? -1 : leader.leaderEpoch
+    const isLeader = leader === this.#seenLeader && leaderEpoch === this.#seenLeaderEpoch
+    if (isLog && isLeader && highWatermark === this.#seenHighWatermark) return true
+    this.#seenLeader = leader
+    this.#seenLeaderEpoch = leaderEpoch
+    this.#seenHighWatermark = highWatermark
+    return false
   }
 
   /** As it is now. The epochs are copied only when they have changed. */
@@ -46,10 +63,28 @@ class Known {
   readonly replicas = new Map<number, Replica>()
   /** Of the leader that committed last; what it committed must be with every later leader. */
   committed: Lineage = { epochs: [], startOffset: 0, endOffset: 0 }
+  newestEpoch = -1
 
   constructor(name: string) {
     this.name = name
   }
+
+  led(epoch: number, nodeId: number): void {
+    this.leaders.set(epoch, nodeId)
+    this.newestEpoch = Math.max(this.newestEpoch, epoch)
+  }
+}
+
+/** One replica of a node and where it belongs. Its log is not there before it is open. */
+interface Watched {
+  readonly partition: Partition
+  held: { readonly known: Known; readonly replica: Replica } | null
+}
+
+/** The partitions of one node, as of its last change of them. */
+interface Hosted {
+  readonly all: readonly Partition[]
+  readonly watched: readonly Watched[]
 }
 
 /**
@@ -58,24 +93,37 @@ class Known {
  */
 export class ReplicaInvariants {
   readonly #known = new Map<string, Known>()
-  /** By the objects of the present incarnations. */
-  readonly #seen = new WeakMap<Partition, Known>()
+  /** By node. */
+  readonly #hosted = new Map<number, Hosted>()
 
   check(node: SimNode): void {
-    for (const partition of node.node?.replicas?.hosted ?? []) {
-      const { log } = partition
-      if (log === null || log.failure !== null) continue
-      const known = this.#seen.get(partition) ?? this.#begin(node, partition, log)
-      const replica = known.replicas.get(node.nodeId)
-      if (replica === undefined || replica.partition !== partition) continue
-      this.#checkCut(node, known, replica)
-      this.#checkLeader(node, known, replica)
-      this.#checkHighWatermark(node, known, replica)
-    }
+    const hosted = node.node?.replicas?.hosted
+    if (hosted === undefined) return
+    for (const watched of this.#watched(node, hosted.all)) this.#look(node, watched)
+  }
+
+  #watched(node: SimNode, all: readonly Partition[]): readonly Watched[] {
+    const before = this.#hosted.get(node.nodeId)
+    if (before?.all === all) return before.watched
+    const earlier = new Map(before?.watched.map((watched) => [watched.partition, watched]))
+    const watched = all.map((partition) => earlier.get(partition) ?? { partition, held: null })
+    this.#hosted.set(node.nodeId, { all, watched })
+    return watched
+  }
+
+  #look(node: SimNode, watched: Watched): void {
+    const { log } = watched.partition
+    if (log === null || log.failure !== null) return
+    watched.held ??= this.#begin(node, watched.partition, log)
+    const { known, replica } = watched.held
+    if (replica.isAsBefore() || known.replicas.get(node.nodeId) !== replica) return
+    this.#checkCut(node, known, replica)
+    this.#checkLeader(node, known, replica)
+    this.#checkHighWatermark(node, known, replica)
   }
 
   /** The first look at a replica after a start: nothing that was durable may be missing (S1). */
-  #begin(node: SimNode, partition: Partition, log: PartitionLog): Known {
+  #begin(node: SimNode, partition: Partition, log: PartitionLog): { known: Known; replica: Replica } {
     const key = `${partition.topicId} ${partition.name}`
     const known = this.#known.get(key) ?? new Known(partition.name)
     this.#known.set(key, known)
@@ -87,9 +135,9 @@ export class ReplicaInvariants {
       const { durableOffset } = before.log
       assert(endOffset >= durableOffset, `S1: ${node.machine.name} has ${log.dump()}, durable was ${durableOffset}`)
     }
-    known.replicas.set(node.nodeId, new Replica(partition, log, harms))
-    this.#seen.set(partition, known)
-    return known
+    const replica = new Replica(partition, log, harms)
+    known.replicas.set(node.nodeId, replica)
+    return { known, replica }
   }
 
   /** I6: what is cut off was not committed. */
@@ -109,14 +157,14 @@ export class ReplicaInvariants {
     replica.highWatermark = 0
     const other = known.leaders.get(leader.leaderEpoch) ?? node.nodeId
     assert(other === node.nodeId, `I5: ${known.name} is led by ${other} and ${node.nodeId} in ${leader.leaderEpoch}`)
-    known.leaders.set(leader.leaderEpoch, node.nodeId)
+    known.led(leader.leaderEpoch, node.nodeId)
     // One that is behind on metadata may lead in an epoch that is over, and gets nowhere in it.
-    if (leader.leaderEpoch === newestEpoch(known)) this.#checkCompleteness(known)
+    if (leader.leaderEpoch === known.newestEpoch) this.#checkCompleteness(known)
   }
 
   /** I1: the leader of the newest epoch holds all that was ever committed. */
   #checkCompleteness(known: Known): void {
-    const epoch = newestEpoch(known)
+    const epoch = known.newestEpoch
     const nodeId = known.leaders.get(epoch)
     const replica = nodeId === undefined ? undefined : known.replicas.get(nodeId)
     if (replica?.partition.leader?.leaderEpoch !== epoch) return
@@ -153,10 +201,6 @@ export class ReplicaInvariants {
     known.committed = { ...replica.lineage, endOffset: highWatermark }
     this.#checkCompleteness(known)
   }
-}
-
-function newestEpoch({ leaders }: Known): number {
-  return Math.max(-1, ...leaders.keys())
 }
 
 function lineageOf({ epochs, logStartOffset, endOffset }: PartitionLog): Lineage {

@@ -1,5 +1,5 @@
 import { assert } from '../../base/assert.ts'
-import { crc32c } from '../../base/crc32c.ts'
+import { digestOf } from '../core/digest.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Wire } from './wire.ts'
 
@@ -75,13 +75,23 @@ export class Pipe {
   }
 
   write(buffers: readonly Buffer[], sent: (() => void) | null = null): void {
+    let bytes = 0
+    for (const { length } of buffers) bytes += length
+    // What leaves within this call cannot be changed by its owner before it has.
+    if (bytes > 0 && this.#queuedBytes === 0 && bytes <= WINDOW_BYTES - this.#windowBytes) {
+      this.#depart(joined(buffers, bytes))
+      if (sent !== null) this.from.queueSent(sent)
+    } else this.#enqueue(buffers, sent)
+    this.pump()
+  }
+
+  #enqueue(buffers: readonly Buffer[], sent: (() => void) | null): void {
     const last = buffers.findLastIndex(({ length }) => length > 0)
     buffers.forEach((buffer, index) => {
       if (buffer.length === 0) return
       this.#queue.push({ buffer, digest: this.#digest(buffer), sent: index === last ? sent : null })
       this.#queuedBytes += buffer.length
     })
-    this.pump()
   }
 
   end(): void {
@@ -129,12 +139,16 @@ export class Pipe {
       if (sent !== null) this.from.queueSent(sent)
     }
     this.#queuedBytes -= bytes
-    this.#windowBytes += bytes
+    this.#depart(segment)
+  }
+
+  #depart(segment: Buffer): void {
+    this.#windowBytes += segment.length
     this.#transit.push({ bytes: segment, arrivesMs: this.#arrivalMs() })
   }
 
   #digest(buffer: Buffer): number {
-    return this.#wire.traced ? crc32c(buffer) : 0
+    return this.#wire.traced ? digestOf(buffer) : 0
   }
 
   #arrivalMs(): number {
@@ -175,7 +189,7 @@ export class Pipe {
       return
     }
     const chunk = this.#take(segment)
-    if (this.#wire.traced) this.#wire.events.note(crc32c(chunk))
+    if (this.#wire.traced) this.#wire.events.note(digestOf(chunk))
     this.to.received(chunk)
     // What the handler kept without copying it must not look right by luck.
     if (this.#wire.traced) chunk.fill(0xdd)
@@ -210,4 +224,11 @@ export class Pipe {
     this.pump()
     if (this.#queuedBytes === 0) this.from.queueEmptied()
   }
+}
+
+function joined(buffers: readonly Buffer[], bytes: number): Buffer {
+  const result = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const buffer of buffers) at += buffer.copy(result, at)
+  return result
 }
