@@ -201,7 +201,9 @@ export class Hosting {
     this.#hosted.remove(partition)
     this.#waitingForSpace.delete(partition.name)
     this.#parts.highWatermarks.forget(topicPartition)
-    partition.remove(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    // What was moved away is not refused: who appended here and waits does not know what became of it (reliability H22).
+    const isMoved = this.#hosted.image.topicById(partition.topicId) !== undefined
+    partition.remove(isMoved ? ErrorCode.NOT_LEADER_OR_FOLLOWER : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if (leader !== null) this.#options.events.onResign(topicPartition, leader.leaderEpoch)
     while (partition.settled !== null) await partition.settled
     // A log that could not be opened is kept for a look at it.

@@ -14,8 +14,14 @@ export class ImageInvariants {
   /** By offset; the first node that came there set it. */
   readonly #digests = new Map<number, number>()
   readonly #seen = new Map<number, Seen>()
+  readonly #onImage: (image: MetadataImage) => void
   /** By topic and partition: the newest that any node has shown. */
   readonly #newest = new Map<string, { offset: number; partition: PartitionImage }>()
+
+  /** `onImage` hears of every image, when the first node shows it. */
+  constructor(onImage: (image: MetadataImage) => void) {
+    this.#onImage = onImage
+  }
 
   check(node: SimNode): void {
     const { process } = node
@@ -39,6 +45,7 @@ export class ImageInvariants {
     assert((known ?? digest) === digest, `I12: ${node.machine.name} has another image of offset ${offset}`)
     if (known !== undefined) return
     this.#digests.set(offset, digest)
+    this.#onImage(image)
     for (const topic of image.topicsByName.values()) {
       topic.partitions.forEach((partition, index) => {
         checkPartition(image, `${topic.name}-${index}`, partition)

@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import type { MetadataImage } from '../../metadata/image.ts'
 import type { Partition } from '../../replica/partition.ts'
 import type { PartitionLog } from '../../storage/partition-log.ts'
 import type { SimNode } from '../cluster/sim-node.ts'
@@ -12,6 +13,8 @@ class Replica {
   readonly harms: number
   highWatermark = 0
   leaderEpoch = -1
+  /** The partition was moved away since: this copy may go, and one that comes back here begins anew. */
+  isGivenUp = false
   /** As it was after the last event. */
   lineage: Lineage
   #seenLeader: Partition['leader'] = null
@@ -122,18 +125,31 @@ export class ReplicaInvariants {
     this.#checkHighWatermark(node, known, replica)
   }
 
+  /** What the cluster has decided: who has a replica. */
+  placed(image: MetadataImage): void {
+    for (const [key, { replicas }] of this.#known) {
+      const [topicId = '', index = ''] = key.split(' ')
+      const placed = image.topicById(topicId)?.partitions[Number(index)]?.replicas
+      for (const [nodeId, replica] of replicas) replica.isGivenUp ||= placed?.includes(nodeId) === false
+    }
+  }
+
   /** The first look at a replica after a start: nothing that was durable may be missing (S1). */
   #begin(node: SimNode, partition: Partition, log: PartitionLog): { known: Known; replica: Replica } {
-    const key = `${partition.topicId} ${partition.name}`
+    const key = `${partition.topicId} ${partition.topicPartition.partition}`
     const known = this.#known.get(key) ?? new Known(partition.name)
     this.#known.set(key, known)
     const { endOffset } = log
     const before = known.replicas.get(node.nodeId)
     // A log that failed has lost its way; what it said last counts, what it did afterwards does not.
     const { harms } = node.machine
-    if (before?.harms === harms && partition.settings.log.durabilityMode === 'fsync') {
+    const isComparable = before?.harms === harms && !before.isGivenUp
+    if (isComparable && partition.settings.log.durabilityMode === 'fsync') {
       const { durableOffset } = before.log
-      assert(endOffset >= durableOffset, `S1: ${node.machine.name} has ${log.dump()}, durable was ${durableOffset}`)
+      // One that died while it cut what it must not keep may have got any way with that; what is committed stays (I6).
+      const isBeingCut = before.partition.settled !== null
+      const kept = isBeingCut ? Math.min(durableOffset, divergence(before.lineage, known.committed)) : durableOffset
+      assert(endOffset >= kept, `S1: ${node.machine.name} has ${log.dump()}, durable was ${kept}`)
     }
     const replica = new Replica(partition, log, harms)
     known.replicas.set(node.nodeId, replica)

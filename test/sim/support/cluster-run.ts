@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { SimCluster, type ClusterOptions } from '../../../src/sim/cluster/sim-cluster.ts'
 import type { SimNode } from '../../../src/sim/cluster/sim-node.ts'
+import type { PartitionImage } from '../../../src/metadata/image.ts'
 import { FaultWorld } from '../../../src/sim/faults/fault.ts'
 import { restartWhereDiskFailed } from '../../../src/sim/faults/given-up.ts'
 import { someOf } from '../../../src/sim/faults/process-faults.ts'
@@ -9,6 +10,7 @@ import { isPromised } from '../../../src/sim/history/violation.ts'
 import { watchInvariants } from '../../../src/sim/invariants/cluster-invariants.ts'
 import { assertEqualReplicas } from '../../../src/sim/invariants/equal-replicas.ts'
 import type { Sim } from '../../../src/sim/sim.ts'
+import { Operator } from './operator.ts'
 import { Load, type LoadOptions } from './load.ts'
 
 export interface ClusterRunOptions extends Partial<ClusterOptions>, LoadOptions {
@@ -41,6 +43,7 @@ export class ClusterRun {
   readonly cluster: SimCluster
   readonly load: Load
   readonly world: FaultWorld
+  readonly operator: Operator
   readonly #refusals: Refusals
 
   private constructor(parts: { sim: Sim; cluster: SimCluster; load: Load; refusals: Refusals }) {
@@ -50,6 +53,7 @@ export class ClusterRun {
     this.load = load
     this.world = new FaultWorld(sim, cluster)
     this.#refusals = refusals
+    this.operator = new Operator(cluster.client('operator').client)
   }
 
   /** Three nodes in three zones and a topic of one partition, three copies and min.insync 2, unless told otherwise. */
@@ -90,8 +94,17 @@ export class ClusterRun {
     return someOf(voters, voters.length, this.sim.streams.faults)
   }
 
+  /** As the newest metadata have it. */
+  get partition(): PartitionImage | undefined {
+    return this.cluster.image?.partition(TOPIC, 0)
+  }
+
   get isr(): readonly number[] {
-    return this.cluster.image?.partition(TOPIC, 0)?.isr ?? []
+    return this.partition?.isr ?? []
+  }
+
+  get nodeIds(): number[] {
+    return this.cluster.brokers.map(({ nodeId }) => nodeId)
   }
 
   /** Records acknowledged by all so far. */
@@ -140,6 +153,13 @@ export class ClusterRun {
     await this.until(() => ![null, from].includes(this.cluster.leaderOf(TOPIC, 0)), 'another node leads')
     const before = this.acknowledged
     await this.until(() => this.acknowledged > before, 'records are acknowledged again')
+  }
+
+  /** Everything is healed, and replicas that are on their way arrive. */
+  async finishMoves(): Promise<void> {
+    healAll(this.world)
+    const isMoving = () => (this.partition?.addingReplicas.length ?? 0) + (this.partition?.removingReplicas.length ?? 0)
+    await this.until(() => isMoving() === 0, 'all moves are done', 60_000)
   }
 
   /** Everything is healed: the cluster settles, and nothing is lost, doubled, out of order or different between replicas. */

@@ -1,0 +1,99 @@
+/**
+ * What the disks of brokers may do to replicas: be swapped, rolled back, misdirect a write, flip a bit, lose power while they
+ * recover (scenarios 29, 34, 36, 37, 39). A replica with less than it promised neither leads nor counts; nothing that was
+ * not written is ever served; in the end all copies are whole again.
+ */
+import assert from 'node:assert/strict'
+import { DATA_FOLDER } from '../../src/sim/cluster/node-config.ts'
+import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
+import { someOf } from '../../src/sim/faults/process-faults.ts'
+import { clusterScenario } from './support/cluster-scenario.ts'
+
+/** Votes are another matter (`quorum-disks.sim.ts`). */
+const APART = { nodes: 6, controllers: 3, zones: 0 }
+
+// Scenario 29
+clusterScenario('all nodes lose power at once, again and again, also while they come up', {}, async (run, sim) => {
+  const random = sim.streams.faults
+  for (let cuts = random.between(2, 6); cuts > 0; cuts--) {
+    for (const node of run.cluster.nodes) node.losePower(random.pick(['any', 'any', 'all', 'none']))
+    for (const node of run.cluster.nodes) node.start()
+    await sim.runFor(random.chance(0.5) ? random.float() * 100 : random.float() * 3000)
+  }
+})
+
+// Scenario 39
+clusterScenario(
+  'a replica that has just recovered its tail loses power again, and the others with it',
+  {},
+  async (run, sim) => {
+    const random = sim.streams.faults
+    const nodes = someOf(run.cluster.nodes, 3, random)
+    for (const node of nodes) node.kill()
+    for (let cuts = random.between(1, 4); cuts > 0; cuts--) {
+      for (const node of nodes) if (!node.isRunning) node.start()
+      // As soon as anything is acknowledged by what was recovered, or before.
+      const before = run.acknowledged
+      if (random.chance(0.7)) await run.until(() => run.acknowledged > before, 'records are acknowledged again')
+      else await sim.runFor(random.float() * 50)
+      for (const node of nodes) node.losePower('all')
+    }
+  },
+)
+
+// Scenario 37
+clusterScenario(
+  'a broker comes back with its disk as it was a while ago: it has lost what came since',
+  { run: APART },
+  async (run, sim) => {
+    const random = sim.streams.faults
+    const node = random.pick(run.cluster.brokers)
+    const image = node.machine.takeImage()
+    await sim.runFor(random.float() * 8000)
+    const others = run.cluster.brokers.filter((other) => other !== node)
+    for (const other of others) other.losePower('any')
+    node.losePower('any')
+    node.machine.restoreImage(image)
+    node.start()
+    // It is the only one there, and it may not lead: what it lacks has been acknowledged.
+    await sim.runFor(random.float() * 8000)
+    for (const other of others) other.start()
+  },
+)
+
+// Scenario 36
+clusterScenario(
+  'two directories of partitions are swapped: both copies are refused, and neither is served',
+  { run: { partitions: 2 } },
+  async (run, sim) => {
+    const node = sim.streams.faults.pick(run.cluster.nodes)
+    const [one, other] = [`${DATA_FOLDER}/orders-0`, `${DATA_FOLDER}/orders-1`]
+    node.losePower('any')
+    node.machine.swapNames(one, other)
+    node.start()
+    run.load.addReader()
+    await run.until(() => node.isServing && node.hasFailedLogs, 'it refuses what is not where it belongs')
+    await sim.runFor(3000)
+    assert.ok(!run.isr.includes(node.nodeId), 'it counts for nothing')
+    node.losePower('any')
+    node.machine.swapNames(one, other)
+    node.start()
+  },
+)
+
+clusterScenario(
+  'the disks of two nodes are swapped: neither starts, and with their own both are back',
+  {},
+  async (run, sim) => {
+    const pair = someOf(run.cluster.nodes, 2, sim.streams.faults) as [SimNode, SimNode]
+    const swap = () => {
+      const [one, other] = pair.map(({ machine }) => machine.takeImage())
+      if (one !== undefined) pair[1].machine.restoreImage(one)
+      if (other !== undefined) pair[0].machine.restoreImage(other)
+    }
+    for (const node of pair) node.losePower('any')
+    swap()
+    for (const node of pair) await run.refuses(node, new RegExp(`node ${pair.find((other) => other !== node)?.nodeId}`))
+    swap()
+  },
+)
