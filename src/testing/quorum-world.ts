@@ -101,8 +101,13 @@ export class QuorumWorld {
   }
 
   async untilActive(withinMs: number): Promise<Controller> {
-    await this.sim.until(() => this.active !== null, { withinMs, what: 'somebody is the active controller' })
+    const what = () => `somebody is the active controller:\n${this.dump()}`
+    await this.sim.until(() => this.active !== null, { withinMs, what })
     return this.active as Controller
+  }
+
+  dump(): string {
+    return this.controllers.map(({ nodeId, node }) => `${nodeId}: ${node?.quorum.dump ?? 'down'}`).join('\n')
   }
 
   async register(): Promise<void> {

@@ -178,13 +178,9 @@ class Trouble {
     for (const each of this.#all.controllers) if (!each.machine.isRunning) void each.start()
     const withinMs = 20_000
     await this.#sim.until(() => this.#all.up.length === this.#all.controllers.length, { withinMs, what: 'all are up' })
-    await this.#sim.until(() => this.#all.active !== null, { withinMs, what: () => this.#dump() })
+    await this.#sim.until(() => this.#all.active !== null, { withinMs, what: () => this.#all.dump() })
     await this.#all.register()
     await this.#all.level()
-  }
-
-  #dump(): string {
-    return this.#all.controllers.map(({ nodeId, node }) => `${nodeId}: ${node?.quorum.dump ?? 'down'}`).join('\n')
   }
 }
 

@@ -1,10 +1,13 @@
 import { NO_TOPIC_ID } from '../../../src/model/ids.ts'
 import { ResourceType } from '../../../src/metadata/records.ts'
 import { AlterPartitionReassignments } from '../../../src/protocol/apis/alter-partition-reassignments.ts'
+import { CreatePartitions } from '../../../src/protocol/apis/create-partitions.ts'
+import { CreateTopics } from '../../../src/protocol/apis/create-topics.ts'
 import { DeleteRecords } from '../../../src/protocol/apis/delete-records.ts'
 import { DeleteTopics } from '../../../src/protocol/apis/delete-topics.ts'
 import { ElectLeaders } from '../../../src/protocol/apis/elect-leaders.ts'
 import { IncrementalAlterConfigs } from '../../../src/protocol/apis/incremental-alter-configs.ts'
+import { InitProducerId } from '../../../src/protocol/apis/init-producer-id.ts'
 import type { ClusterClient } from '../../../src/sim/clients/cluster-client.ts'
 
 /** What Kafka's ElectLeaders calls them. */
@@ -57,6 +60,30 @@ export class Operator {
       const body = { topics: [{ name, topicId: NO_TOPIC_ID }], timeoutMs: TIMEOUT_MS }
       const answer = await (await this.#client.any()).request(DeleteTopics, body, { fromVersion: 6 })
       return answer.responses[0]?.errorCode ?? 0
+    })
+  }
+
+  createTopic(name: string, replicationFactor: number): Promise<number | null> {
+    return this.#client.tolerate(async () => {
+      const topics = [{ name, numPartitions: 1, replicationFactor, assignments: [], configs: [] }]
+      const wire = await this.#client.any()
+      const answer = await wire.request(CreateTopics, { topics, timeoutMs: TIMEOUT_MS }, { fromVersion: 5 })
+      return answer.topics[0]?.errorCode ?? 0
+    })
+  }
+
+  createPartitions(name: string, count: number): Promise<number | null> {
+    return this.#client.tolerate(async () => {
+      const body = { topics: [{ name, count, assignments: null }], timeoutMs: TIMEOUT_MS, validateOnly: false }
+      const answer = await (await this.#client.any()).request(CreatePartitions, body)
+      return answer.results[0]?.errorCode ?? 0
+    })
+  }
+
+  newProducer(): Promise<number | null> {
+    return this.#client.tolerate(async () => {
+      const body = { transactionalId: null, transactionTimeoutMs: 60_000 }
+      return (await (await this.#client.any()).request(InitProducerId, body, { fromVersion: 3 })).errorCode
     })
   }
 
