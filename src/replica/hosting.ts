@@ -156,7 +156,9 @@ export class Hosting {
     }
     for (const { topic, partition: index, after } of changes.partitions) {
       const partition = this.#hosted.get(topic.name, index)
-      if (partition !== undefined && !after.replicas.includes(this.#options.nodeId)) yield partition
+      // The partition here may be that of a deleted topic of the same name, which has been told of above.
+      if (partition?.topicId !== topic.topicId) continue
+      if (!after.replicas.includes(this.#options.nodeId)) yield partition
     }
   }
 

@@ -24,6 +24,8 @@ export interface TopicView {
   /** Leader's node id by partition; -1 where there is none. */
   readonly leaders: readonly number[]
   readonly epochs: readonly number[]
+  /** Node ids by partition. */
+  readonly replicas: readonly (readonly number[])[]
 }
 
 export interface ClientOptions {
@@ -98,7 +100,9 @@ export class ClusterClient {
     const partitions = [...found.partitions].sort((a, b) => a.partitionIndex - b.partitionIndex)
     for (const { partitionIndex, leaderId, leaderEpoch } of partitions) {
       if (leaderId < 0) continue
-      this.#onLeader?.({ partition: `${topic}-${partitionIndex}`, leader: leaderId, epoch: leaderEpoch })
+      // Under its id: a later topic of the same name begins its epochs anew.
+      const partition = `${topic}-${partitionIndex} (${found.topicId})`
+      this.#onLeader?.({ partition, leader: leaderId, epoch: leaderEpoch })
     }
     const known = this.#newest.get(found.topicId)
     // A node that is behind must not send us back to a leader of before (KIP-320).
@@ -111,6 +115,7 @@ export class ClusterClient {
       topicId: found.topicId,
       leaders: newest.map(({ leader }) => leader),
       epochs: newest.map(({ epoch }) => epoch),
+      replicas: partitions.map(({ replicaNodes }) => replicaNodes),
     }
     this.topics.set(topic, view)
     return view.leaders.includes(-1) ? null : view
@@ -124,8 +129,13 @@ export class ClusterClient {
   /** Throws `NetError` or `NoAnswerError` where the leader cannot be reached. */
   async leaderOf(topic: string, partition: number): Promise<Wire> {
     const { leaders } = await this.topic(topic)
-    const address = this.#nodes.get(leaders[partition] as number)
-    if (address === undefined) throw new NoAnswerError(`the leader of ${topic}-${partition} is not known`)
+    return this.wireToNode(leaders[partition] as number)
+  }
+
+  /** Throws `NetError` or `NoAnswerError` where it cannot be reached. */
+  async wireToNode(nodeId: number): Promise<Wire> {
+    const address = this.#nodes.get(nodeId)
+    if (address === undefined) throw new NoAnswerError(`where node ${nodeId} is, is not known`)
     return this.#wireTo(address)
   }
 

@@ -13,6 +13,8 @@ import { commitOffsets, fetchOffsets, type Membership } from './group-offsets.ts
 
 const SESSION_TIMEOUT_MS = 6000
 const REBALANCE_TIMEOUT_MS = 10_000
+/** Longer than an old leader takes to learn that it leads no more, at the pace of a client that is refused. */
+const OUT_OF_RANGE_MAX = 100
 const HEARTBEAT_MS = 500
 const POLL_MS = 400
 
@@ -47,6 +49,8 @@ export class GroupMember {
   #positions = new Map<number, number>()
   /** Partitions not read since they were assigned. */
   #fresh = new Set<number>()
+  /** How often in a row a leader has said that the position is not in its log. */
+  #outOfRange = 0
   #rejoinReason: string | null = null
   #stopping = false
   #stopped: Promise<void> | null = null
@@ -246,11 +250,19 @@ export class GroupMember {
 
   async #fetch(place: { topic: string; partition: number; from: number; maxWaitMs: number }) {
     try {
-      return await fetchOnce(this.#client, this.#history, place)
+      const fetched = await fetchOnce(this.#client, this.#history, place)
+      if (fetched !== null) this.#outOfRange = 0
+      return fetched
     } catch (error) {
       const isLost = error instanceof AnswerError && error.code === ErrorCode.OFFSET_OUT_OF_RANGE
-      if (!isLost || !this.#toleratesLoss) throw error
       const { topic, partition } = place
+      if (isLost && !this.#toleratesLoss && ++this.#outOfRange <= OUT_OF_RANGE_MAX) {
+        // Whoever has just come to the cluster may have asked a leader of before that was cut off, and does not know it
+        // yet. Clients that know the epoch of what they committed wait for a later leader (KIP-320).
+        this.#client.forget(topic)
+        return null
+      }
+      if (!isLost || !this.#toleratesLoss) throw error
       const end = await this.#client.tolerate(() => listOffset(this.#client, { topic, partition, timestamp: LATEST }))
       if (end !== null && this.#positions.get(partition) === place.from) this.#positions.set(partition, end.offset)
       return null

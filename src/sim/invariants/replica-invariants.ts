@@ -59,14 +59,19 @@ class Replica {
   }
 }
 
+const NOTHING: Lineage = { epochs: [], startOffset: 0, endOffset: 0 }
+/** Of `leaderRecoveryState` (KIP-704). */
+const RECOVERING = 1
+
 /** Everything known of a partition of the cluster, over all its leaders. */
 class Known {
   readonly name: string
   readonly leaders = new Map<number, number>()
   readonly replicas = new Map<number, Replica>()
   /** Of the leader that committed last; what it committed must be with every later leader. */
-  committed: Lineage = { epochs: [], startOffset: 0, endOffset: 0 }
+  committed: Lineage = NOTHING
   newestEpoch = -1
+  #gaveUpIn = -1
 
   constructor(name: string) {
     this.name = name
@@ -75,6 +80,12 @@ class Known {
   led(epoch: number, nodeId: number): void {
     this.leaders.set(epoch, nodeId)
     this.newestEpoch = Math.max(this.newestEpoch, epoch)
+  }
+
+  givesUp(leaderEpoch: number): void {
+    if (leaderEpoch <= this.#gaveUpIn) return
+    this.#gaveUpIn = leaderEpoch
+    this.committed = NOTHING
   }
 }
 
@@ -127,10 +138,13 @@ export class ReplicaInvariants {
 
   /** What the cluster has decided: who has a replica. */
   placed(image: MetadataImage): void {
-    for (const [key, { replicas }] of this.#known) {
+    for (const [key, known] of this.#known) {
       const [topicId = '', index = ''] = key.split(' ')
-      const placed = image.topicById(topicId)?.partitions[Number(index)]?.replicas
-      for (const [nodeId, replica] of replicas) replica.isGivenUp ||= placed?.includes(nodeId) === false
+      const partition = image.topicById(topicId)?.partitions[Number(index)]
+      if (partition === undefined) continue
+      for (const [id, replica] of known.replicas) replica.isGivenUp ||= !partition.replicas.includes(id)
+      // An unclean election, on record: what it gives up was committed, and is so no more (I6).
+      if (partition.leaderRecoveryState === RECOVERING) known.givesUp(partition.leaderEpoch)
     }
   }
 
