@@ -85,8 +85,8 @@ export class Audience {
     this.#deleted?.fail(errorCode)
   }
 
-  /** The log is shorter now: the successor does not have the rest. */
-  truncated(endOffset: number, errorCode: number): void {
+  /** What the successor does not have. */
+  beyond(endOffset: number, errorCode: number): void {
     this.#committed.failBeyond(endOffset, errorCode)
   }
 

@@ -306,6 +306,9 @@ export class Partition implements Expiring {
   rearrange(effect: Extract<FollowerEffect, { type: 'truncate' | 'restart' }>): Promise<boolean> {
     const { log } = this
     assert(log !== null && this.#rearranging === null, `${this.name} is truncated twice at a time`)
+    // Said before it is done: the leader has answered, and those who wait for what it does not have may go there.
+    this.audience.beyond(effect.offset, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    this.#successorAnswered()
     const action =
       effect.type === 'truncate' ? log.truncateTo(effect.offset) : log.truncateFullyAndStartAt(effect.offset)
     const done = action.then(
@@ -315,7 +318,8 @@ export class Partition implements Expiring {
     this.#rearranging = done.then(() => {
       this.#rearranging = null
       this.#highWatermark = clamp(this.#highWatermark, log)
-      if (this.leader === null) this.audience.truncated(log.endOffset, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+      // The batch that holds the offset went as a whole.
+      if (this.leader === null) this.audience.beyond(log.endOffset, ErrorCode.NOT_LEADER_OR_FOLLOWER)
       this.audience.wake()
     })
     return done
