@@ -1,8 +1,9 @@
-/** `npm run bench -- quick|failover|cluster …`: each says in its first lines what it measures and how. */
+/** `npm run bench -- quick|failover|availability|cluster …`: each says in its first lines what it measures and how. */
 const suites: Record<string, () => Promise<unknown>> = {
   quick: () => import('./quick.ts'),
   cluster: () => import('./cluster/main.ts'),
   failover: () => import('./failover/main.ts'),
+  availability: () => import('./availability/main.ts'),
 }
 const name = process.argv[2]?.startsWith('-') === false ? process.argv[2] : 'quick'
 const suite = suites[name]

@@ -89,6 +89,10 @@ export function table(comparisons: readonly Comparison[]): string {
     ]
   })
   const head = ['what', 'Millrace', 'Apache Kafka', 'ratio', 'goal', 'reached']
+  return markdownTable(head, rows)
+}
+
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { until } from '../../test/support/process.ts'
-import { electPreferred } from '../../test/support/wire-admin.ts'
+import { electPreferred, reassign } from '../../test/support/wire-admin.ts'
 import { partitions, type Rig, topic } from './rig.ts'
 
 /** Takes what was measured, in ms, by its name. */
@@ -21,10 +21,13 @@ async function shareOf(rig: Rig, nodeId: number): Promise<{ nodeId: number; led:
 
 /** Takes the node back into all, and has it lead what it led: the move to it is a planned one. */
 async function takeBack(rig: Rig, nodeId: number, led: readonly number[], note: Note): Promise<void> {
+  rig.acks.clear()
   const start = performance.now()
   await rig.cluster.restart(nodeId)
   await rig.cluster.inSync(topic, 180_000)
   note('started again to in sync', performance.now() - start)
+  await rig.flowing(partitions)
+  note('started again: longest gap', rig.longestGap(partitions))
   await moveBack(rig, nodeId, led, note)
 }
 
@@ -98,6 +101,24 @@ const stop: Fault = async (rig, note) => {
   await takeBack(rig, nodeId, led, note)
 }
 
+/** The node's copies are given up, as `cluster drain` has it where there are others to take them, and then made anew. */
+const drain: Fault = async (rig, note) => {
+  const { nodeId, led } = await leader(rig)
+  const before = await rig.cluster.describe(topic)
+  const placed = (without: number | null) =>
+    before.map(({ partition, replicas }) => ({ partition, replicas: replicas.filter((id) => id !== without) }))
+  rig.acks.clear()
+  await rig.cluster.ask((wire) => reassign(wire, topic, placed(nodeId)), { callMs: 30_000 })
+  await rig.ledByOthers(nodeId, led)
+  await rig.flowing(partitions)
+  note('node drained: longest gap', rig.longestGap(partitions))
+  await rig.cluster.ask((wire) => reassign(wire, topic, placed(null)), { callMs: 30_000 })
+  const isBack = async () => (await rig.cluster.describe(topic)).every(({ replicas }) => replicas.includes(nodeId))
+  await until('all copies are placed again', async () => ((await isBack()) ? true : null), { timeoutMs: 120_000 })
+  await rig.cluster.inSync(topic, 180_000)
+  await moveBack(rig, nodeId, led, note)
+}
+
 /** Each node stopped and started in turn, as an upgrade does, with the preferred leaders elected in between. */
 const rolling: Fault = async (rig, note) => {
   rig.acks.clear()
@@ -116,4 +137,4 @@ const calm: Fault = async (rig, note) => {
   note('no fault, five seconds: longest gap', rig.longestGap(partitions))
 }
 
-export const faults: Readonly<Record<string, Fault>> = { calm, kill, pause, cut, controller, stop, rolling }
+export const faults: Readonly<Record<string, Fault>> = { calm, kill, pause, cut, controller, stop, drain, rolling }

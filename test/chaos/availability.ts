@@ -4,6 +4,15 @@ import type { Strike } from './nemesis.ts'
 /** Shorter times between two acknowledgements are how batches and acknowledgements come anyway. */
 const GAP_MS = 250
 
+export interface ChaosReport {
+  /** Of the time and the partitions: acknowledged without a gap over `GAP_MS`. */
+  readonly share: number
+  /** Of the records: acknowledged within one second, and within five. */
+  readonly inTime: readonly number[]
+  readonly byFault: readonly { readonly name: string; readonly times: number; readonly longestMs: number }[]
+  readonly acknowledged: number
+}
+
 export interface Gap {
   readonly partition: number
   readonly fromMs: number

@@ -8,8 +8,10 @@
  *
  * --per-second N   records a second of each producer; 0: as many as it can
  * --zone-seconds   how long the zone is gone; 0: never
+ * --report FILE    what came of it, as JSON
  * --disk-mb        of each node, on a loop-mounted file system
  */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Random } from '../../src/base/random.ts'
 import { Cluster, zoneOf } from '../cluster/cluster.ts'
@@ -22,7 +24,7 @@ import { temporaryDirectory } from '../support/files.ts'
 import { scriptOptions } from '../support/script-options.ts'
 import type { ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
-import { Availability } from './availability.ts'
+import { Availability, type ChaosReport } from './availability.ts'
 import { faultNames, Nemesis } from './nemesis.ts'
 
 const { values } = scriptOptions(import.meta.filename, {
@@ -36,6 +38,7 @@ const { values } = scriptOptions(import.meta.filename, {
     'zone-seconds': { type: 'string', default: '60' },
     partitions: { type: 'string', default: '12' },
     'disk-mb': { type: 'string', default: '4096' },
+    report: { type: 'string' },
   },
 })
 const missing = await missingTools(['kafka', 'python-client', 'network', 'mount', 'strace'])
@@ -146,15 +149,18 @@ async function run(): Promise<void> {
 function report(tookMs: number): void {
   const sent = loads.reduce((sum, load) => sum + (load.sent ?? Number.NaN), 0)
   if (ledger.read !== sent) throw new Error(`${sent} records sent and acknowledged, ${ledger.read} there`)
-  for (const { name, times, longestMs } of availability.byFault(nemesis.strikes)) {
+  const byFault = availability.byFault(nemesis.strikes)
+  const share = availability.share(tookMs)
+  const inTime = ledger.delays([1000, 5000])
+  if (values.report !== undefined) {
+    writeFileSync(values.report, JSON.stringify({ share, inTime, byFault, acknowledged: sent } satisfies ChaosReport))
+  }
+  for (const { name, times, longestMs } of byFault) {
     say(`${name}: ${times} times, longest gap ${longestMs} ms`)
   }
+  say(`${(share * 100).toFixed(3)} % of the time a partition acknowledged without a gap over 250 ms`)
   say(
-    `${(availability.share(tookMs) * 100).toFixed(3)} % of the time a partition acknowledged without a gap over 250 ms`,
-  )
-  const delays = ledger.delays([1000, 5000])
-  say(
-    `acknowledged within a second of being sent: ${delays.map((each) => `${(each * 100).toFixed(3)} %`).join(', within five: ')}`,
+    `acknowledged within a second of being sent: ${inTime.map((each) => `${(each * 100).toFixed(3)} %`).join(', within five: ')}`,
   )
   say(`${nemesis.strikes.length} faults, ${sent} records acknowledged: each is there once, in order`)
 }

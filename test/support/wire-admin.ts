@@ -83,6 +83,43 @@ export async function electPreferred(wire: Wire, topic: string, partitions: read
   })
 }
 
+/** AlterPartitionReassignments v0: the partition is to lie on these nodes. It goes on afterwards. */
+export async function reassign(
+  wire: Wire,
+  topic: string,
+  partitions: readonly { readonly partition: number; readonly replicas: readonly number[] }[],
+): Promise<void> {
+  const request = flexible((w) => {
+    w.int32(30_000)
+    w.uvarint(2)
+    putCompactString(w, topic)
+    w.uvarint(partitions.length + 1)
+    for (const { partition, replicas } of partitions) {
+      w.int32(partition)
+      w.uvarint(replicas.length + 1)
+      for (const replica of replicas) w.int32(replica)
+      noTags(w)
+    }
+    noTags(w)
+    noTags(w)
+  })
+  const reader = await wire.request(45, 0, request)
+  skipTags(reader)
+  reader.int32()
+  check('AlterPartitionReassignments', reader.int16())
+  reader.skip(Math.max(reader.uvarint() - 1, 0))
+  for (let topics = reader.uvarint() - 1; topics > 0; topics--) {
+    reader.skip(reader.uvarint() - 1)
+    for (let count = reader.uvarint() - 1; count > 0; count--) {
+      const partition = reader.int32()
+      check(`AlterPartitionReassignments ${topic}-${partition}`, reader.int16())
+      reader.skip(Math.max(reader.uvarint() - 1, 0))
+      skipTags(reader)
+    }
+    skipTags(reader)
+  }
+}
+
 function check(call: string, code: number): void {
   if (code !== 0) throw new WireError(call, code)
 }
