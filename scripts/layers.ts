@@ -38,6 +38,11 @@ const mayUseTesting = new Set(['sim', testing])
 /** Folders in which nothing waits, and nothing reads the clock: time and randomness come in as arguments. */
 export const synchronousFolders = ['base', 'model', 'protocol', 'raft', 'partition', 'metadata', 'controller', 'group']
 
+/** The command around the simulator; what it runs is as strict as everything else. */
+export function isSimRunner(file: string): boolean {
+  return file === 'src/sim/main.ts' || file.startsWith('src/sim/runner/')
+}
+
 /** Where Node's own modules with side effects may be imported: the adapters, and the tools around the product. */
 const builtinFolders = new Set(['env-node', 'cli', 'embedded', testing])
 /** Pure ones; allowed everywhere. `module` only loads code: a library that is taken in when it is first needed. */
@@ -100,7 +105,7 @@ export function checkImport(file: string, specifier: string): string | null {
   if (!isBuiltin) return null
   if (!specifier.startsWith('node:')) return `built-in modules are written node:${builtin}`
   if (isTest || builtinFolders.has(folder) || pureBuiltins.has(builtin)) return null
-  if (folder === 'sim' && file === 'src/sim/main.ts') return null
+  if (isSimRunner(file)) return null
   return `${folder} reaches the world through Env; ${specifier} belongs in env-node`
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from '../test/support/files.ts'
-import { synchronousFolders, type Violation } from './layers.ts'
+import { isSimRunner, synchronousFolders, type Violation } from './layers.ts'
 
 const fileBytesMax = 512 * 1024
 const codeLinesMax = 600
@@ -65,7 +65,7 @@ function checkSource(file: string): Violation[] {
   const violations: Violation[] = []
   const folder = file.split('/')[1] ?? ''
   const isTest = file.endsWith('.test.ts')
-  const isAdapter = ['env-node', 'cli', 'embedded', 'testing'].includes(folder) || file === 'src/sim/main.ts'
+  const isAdapter = ['env-node', 'cli', 'embedded', 'testing'].includes(folder) || isSimRunner(file)
   const lines = codeOnly(readFileSync(join(root, file), 'utf8')).split('\n')
   lines.forEach((line, index) => {
     const report = (message: string) => violations.push({ file: `${file}:${index + 1}`, message })

@@ -20,6 +20,14 @@ test('runs end the same in a process of another heap, zone and language', () => 
   assert.match(stdout, /\nok {4}\d+ hashes are the same in another process/)
 })
 
+test('runs end the same in one process and in several', () => {
+  const args = ['--mixed', '--seeds', '3', '--hashes', '--jobs']
+  const [one, several] = [sim(...args, '1'), sim(...args, '3')]
+  assert.equal(one.status, 0, one.stdout + one.stderr)
+  assert.equal(one.stdout.split('\n').length, 4)
+  assert.equal(several.stdout, one.stdout)
+})
+
 test('a run that fails prints the command that repeats it, and that fails in the same way', () => {
   const first = sim('--scenario', 'nothing holds', '--seeds', '3', '--folder', 'src/sim/testdata')
   assert.equal(first.status, 1)
@@ -30,6 +38,20 @@ test('a run that fails prints the command that repeats it, and that fails in the
   assert.equal(again.stdout, first.stdout)
   assert.match(again.stdout, /seed 2, step \d+/)
   assert.match(again.stdout, /about to fail/)
+})
+
+test('a campaign that goes on after a failure counts them, and one that does not stops at the first', () => {
+  const args = ['--seeds', '6', '--folder', 'src/sim/testdata']
+  const [stops, goesOn] = [sim(...args), sim(...args, '--keep-going')]
+  assert.equal(stops.stdout.match(/^FAIL {2}nothing holds/gm)?.length, 1)
+  assert.equal(goesOn.stdout.match(/^FAIL {2}nothing holds/gm)?.length, 3)
+  assert.match(goesOn.stdout, /6 runs, 3 failures/)
+  assert.deepEqual([stops.status, goesOn.status], [1, 1])
+})
+
+test('options that mean nothing are told', () => {
+  assert.match(sim('--seeds', 'many').stderr, /--seeds takes a whole number, not 'many'/)
+  assert.match(sim('--sedes', '3').stderr, /Unknown option '--sedes'/)
 })
 
 test('a name that no scenario has is told with those there are', () => {

@@ -7,6 +7,10 @@ import { drawWorld } from './swarm.ts'
 export interface ScenarioOptions {
   /** How many seeds a routine run takes. */
   readonly seeds: number
+  /** How often a mixed campaign draws it, beside the others. Default: 1. */
+  readonly share?: number
+  /** Its speed is what `--speed` tells when nothing else is asked for. */
+  readonly measured?: boolean
   /** Default: drawn from the seed. */
   readonly disk?: DiskProfile
   readonly net?: NetProfile
@@ -32,6 +36,13 @@ export function scenario(name: string, options: ScenarioOptions, body: (sim: Sim
 
 export function scenarios(): Scenario[] {
   return [...registered.values()]
+}
+
+/** Throws when there is none. */
+export function scenarioNamed(name: string): Scenario {
+  const found = registered.get(name)
+  assert(found !== undefined, `no scenario is named '${name}'`)
+  return found
 }
 
 export interface RunOptions {
