@@ -5,6 +5,7 @@ import type { Moment, Origin, Outcome, Shard, Ticket } from '../model/shard.ts'
 import { buildBatch, ControlRecordType, controlRecordKey } from '../protocol/batch/build.ts'
 import { recordCount } from '../protocol/batch/header.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { LogUnavailableError } from '../env/replicated-log.ts'
 import { ManualEnv } from '../testing/manual-env.ts'
 import { MemoryLog } from '../testing/memory-log.ts'
 import { CoordinatorError } from './errors.ts'
@@ -292,6 +293,23 @@ test('a log that cannot be read makes a failed shard, not an empty one', async (
   const read = ask({ get: 'x' })
   await world.settle()
   assert.equal(read.outcome, 'error COORDINATOR_NOT_AVAILABLE')
+})
+
+test('a shard whose log the disk did not give for a while answers when it does', async () => {
+  const source = new MemoryLog()
+  source.append(buildBatch({ records: [{ key: Buffer.from('x'), value: Buffer.from('1') }] }))
+  const log = new MemoryLog(0, { batches: source.batches })
+  const read = log.read.bind(log)
+  log.read = () => Promise.reject(new LogUnavailableError('storage', 'EMFILE'))
+  const { world, runtime, ask } = setUp()
+  runtime.onLead(0, log)
+  await world.advance(10_000)
+  assert.equal(runtime.stateOf(0), 'failed')
+  log.read = read
+  await world.advance(30_000)
+  const answer = ask({ get: 'x' })
+  await world.settle()
+  assert.equal(answer.outcome, '1')
 })
 
 test('batches are cut at their limit, and every request is answered', async () => {

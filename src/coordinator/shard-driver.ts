@@ -10,8 +10,8 @@ import { loadShard } from './load.ts'
 import type { RuntimeLimits, ShardKind } from './runtime.ts'
 
 /**
- * `loading`: the log is being replayed. `active`: it answers. `failed`: the log cannot be read, until this node leads
- * anew. `resigned`: over.
+ * `loading`: the log is being replayed. `active`: it answers. `failed`: the log could not be read; it is tried again where
+ * the disk refused, and never where the log has failed or says what makes no sense. `resigned`: over.
  */
 export type ShardState = 'loading' | 'active' | 'failed' | 'resigned'
 
@@ -33,6 +33,12 @@ interface Uncommitted<Response> {
 const TICKS_PER_TURN = 1000
 /** Before the log is replayed again after it lost what the shard had counted on. */
 const RELOAD_PAUSE_MS = 100
+/**
+ * Before a log that the disk did not give is read again: too many open files, a bad moment of the device. Doubled each
+ * time, up to the second one.
+ */
+const REREAD_PAUSE_MS = 500
+const REREAD_PAUSE_MS_MAX = 30_000
 /** What a record adds to its key and value, at most. */
 const RECORD_OVERHEAD_BYTES = 32
 
@@ -58,6 +64,7 @@ export class ShardDriver<Rec, Request, Response> {
   #uncommitted: Uncommitted<Response>[] = []
   /** Counts the times the log was replayed: what belongs to an earlier time must not act any more. */
   #incarnation = 0
+  #rereadPauseMs = REREAD_PAUSE_MS
   /** The batch that the current turn is filling. */
   #batch: RecordToBuild[] = []
   #batchBytes = 0
@@ -105,6 +112,7 @@ export class ShardDriver<Rec, Request, Response> {
 
   #activate(shard: Shard<Rec, Request, Response>): void {
     this.state = 'active'
+    this.#rereadPauseMs = REREAD_PAUSE_MS
     this.shard = shard
     this.#nextOffset = this.#log.endOffset
     // The end of the log may not be committed yet: replies that depend on it wait, like those for our own records.
@@ -124,6 +132,18 @@ export class ShardDriver<Rec, Request, Response> {
       kind: this.#kind.name,
       partition: this.#log.topicPartition.partition,
       error: error.message,
+    })
+    // The partition stays led here, so nobody else will ever answer.
+    if (this.state === 'failed' && error instanceof LogUnavailableError) {
+      this.#loadAfter(this.#rereadPauseMs)
+      this.#rereadPauseMs = Math.min(2 * this.#rereadPauseMs, REREAD_PAUSE_MS_MAX)
+    }
+  }
+
+  #loadAfter(ms: number): void {
+    const [incarnation, state] = [this.#incarnation, this.state]
+    this.#env.timers.after(ms, () => {
+      if (this.#incarnation === incarnation && this.state === state) this.load()
     })
   }
 
@@ -295,11 +315,7 @@ export class ShardDriver<Rec, Request, Response> {
     else if (error.reason === 'storage') this.state = 'failed'
     else this.state = 'loading'
     this.#abandon(codeOfLogError(error))
-    const incarnation = this.#incarnation
-    if (this.state !== 'loading') return
-    this.#env.timers.after(RELOAD_PAUSE_MS, () => {
-      if (this.#incarnation === incarnation) this.load()
-    })
+    if (this.state === 'loading') this.#loadAfter(RELOAD_PAUSE_MS)
   }
 
   #abandon(code: number): void {
