@@ -6,6 +6,8 @@
 import assert from 'node:assert/strict'
 import { DATA_FOLDER } from '../../src/sim/cluster/node-config.ts'
 import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
+import { batchBytes } from '../../src/protocol/batch/header.ts'
+import { batchesOf } from '../../src/protocol/batch/records.ts'
 import { someOf } from '../../src/sim/faults/process-faults.ts'
 import { clusterScenario } from './support/cluster-scenario.ts'
 
@@ -97,3 +99,34 @@ clusterScenario(
     swap()
   },
 )
+
+clusterScenario(
+  'a write that was meant for another partition lands in a copy: nobody is given it',
+  { run: { partitions: 2, configs: { 'segment.ms': '1000' } } },
+  async (run, sim) => {
+    const random = sim.streams.faults
+    const node = random.pick(run.cluster.nodes)
+    await sim.runFor(2000 + random.float() * 2000)
+    const files = node.machine.files(DATA_FOLDER).filter(({ path, bytes }) => IS_RECORDS.test(path) && bytes > 0)
+    // What was synced longer ago is known to have been.
+    await sim.runFor(6000)
+    const [from, to] = [random.pick(files.filter(isOf('orders-1'))), random.pick(files.filter(isOf('orders-0')))]
+    const [foreign, own] = [from, to].map(({ path, bytes }) => node.machine.contentOf(path).subarray(0, bytes))
+    if (foreign === undefined || own === undefined) return
+    const batch = random.pick([...batchesOf(foreign)])
+    const bytes = foreign.subarray(batch, batch + batchBytes(foreign, batch))
+    const at = random.pick([...batchesOf(own)])
+    if (random.chance(0.5)) node.kill()
+    node.machine.overwrite(to.path, at, bytes.subarray(0, own.length - at))
+    if (!node.isRunning) node.start()
+    run.load.addReader()
+    await sim.runFor(3000)
+    await run.replaceDisk(node)
+  },
+)
+
+const IS_RECORDS = /\/orders-\d\/\d+\.log$/
+
+function isOf(directory: string) {
+  return ({ path }: { path: string }) => path.includes(`/${directory}/`)
+}

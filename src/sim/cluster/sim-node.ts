@@ -12,6 +12,8 @@ const CLOSED_WITHIN_MS = 10_000
 
 export interface SimNodeOptions {
   readonly nodeId: number
+  /** Of its machine. Default: by its number. */
+  readonly name?: string
   /** Keys of `server.properties`. */
   readonly settings: Readonly<Record<string, string>>
   /** The node gave up: its start failed, or it found that it cannot go on. Its process has ended. */
@@ -37,7 +39,7 @@ export class SimNode {
     this.#options = options
     this.nodeId = options.nodeId
     this.settings = options.settings
-    this.machine = sim.addMachine(`node-${options.nodeId}`)
+    this.machine = sim.addMachine(options.name ?? `node-${options.nodeId}`)
   }
 
   get node(): Node | null {
