@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { nodeEnv } from '../../src/env-node/node-env.ts'
+import { parseQuorumState, printQuorumState } from '../../src/quorum/quorum-state.ts'
 import { QuorumNode, type QuorumNodeOptions } from '../../src/testing/quorum-node.ts'
 import { temporaryDirectory } from '../support/files.ts'
 import { KafkaNode } from '../support/kafka-node.ts'
@@ -153,4 +154,30 @@ test('a Kafka joins the quorum of a Millrace by itself, as voter and broker, and
   await tool('metadata-quorum', '--bootstrap-controller', controllerAddress, 'remove-controller', ...former)
   // It is told to join by itself, so it is back before long.
   await within('the Kafka votes again', () => hasRoles('Leader', 'Follower'), { timeoutMs: 30_000 })
+})
+
+test('a Kafka takes a vote that we have written for its own, checksum and all', {
+  skip,
+  timeout: 120_000,
+}, async (context) => {
+  const kafka = await KafkaNode.first(context, CLUSTER)
+  const file = join(kafka.dataDirectory, '__cluster_metadata-0', 'quorum-state')
+  const written = await until('Kafka leads', () => {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    return /"leaderId":1/.test(text) ? parseQuorumState(text) : null
+  })
+  await until('its controller answers', () =>
+    replication(kafka.controllerAddress).then(
+      (roles) => roles.get(1) ?? null,
+      () => null,
+    ),
+  )
+  await kafka.kill()
+  writeFileSync(file, printQuorumState({ ...written, leaderEpoch: written.leaderEpoch + 10 }))
+  kafka.launch()
+  const again = await until('Kafka leads again', () => {
+    const state = parseQuorumState(readFileSync(file, 'utf8'))
+    return state.leaderEpoch > written.leaderEpoch + 10 && state.leaderId === 1 ? state : null
+  })
+  assert.equal(again.leaderEpoch, written.leaderEpoch + 11, 'it went on where the file said')
 })
