@@ -114,6 +114,7 @@ function raftOptions(
     bootstrap: join,
     canVote: isController,
     fetchBytesMax: number('controller.quorum.fetch.max.bytes'),
+    snapshotBytesMax: number('controller.quorum.fetch.snapshot.max.bytes'),
     highWatermark: snapshot?.id.offset ?? 0,
     staticVoters: staticVoters.map(({ id, host, port }) => voterOf(id, NO_DIRECTORY, [{ name: listener, host, port }])),
     quorumRecords,

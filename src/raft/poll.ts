@@ -92,7 +92,7 @@ function pollFollower(core: Core, role: Follower): void {
   if (!core.isReadyToFetch) return
   if (role.snapshot === null) return sendFetch(core, leader)
   const { id, position } = role.snapshot
-  const { clusterId, fetchBytesMax: maxBytes } = core.options
+  const { clusterId, snapshotBytesMax: maxBytes } = core.options
   const { epoch, self } = core
   core.send(leader, {
     api: 'FetchSnapshot',

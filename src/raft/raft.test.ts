@@ -98,6 +98,7 @@ class Scripted {
       bootstrap: [{ host: 'bootstrap', port: 9093 }],
       canVote: this.#canVote,
       fetchBytesMax: 100,
+      snapshotBytesMax: 100,
       log,
       durableOffset: log.endOffset,
       highWatermark: log.latestSnapshot?.offset ?? 0,

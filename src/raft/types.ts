@@ -270,6 +270,8 @@ export interface RaftOptions extends RaftTimeouts {
   /** May become a voter: it acknowledges only what it has flushed. False on a mere broker. */
   readonly canVote: boolean
   readonly fetchBytesMax: number
+  /** Of a snapshot, in one answer. */
+  readonly snapshotBytesMax: number
   readonly log: RaftLog
   /** All before it is durable when the machine starts; normally the end of the log. */
   readonly durableOffset: number

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { ErrorCode } from '../../src/protocol/errors.ts'
+import { NotControllerError } from '../../src/quorum/errors.ts'
 import { DATA_FOLDER } from '../../src/sim/cluster/node-config.ts'
 import { someMs } from '../../src/sim/faults/fault.ts'
 import { scenario } from '../../src/sim/scenario.ts'
@@ -34,13 +35,24 @@ function joining(all: QuorumWorld, controller: Controller): void {
   controller.options = { ...controller.options, join, autoJoin: true }
 }
 
+/** Something is written and acknowledged, whoever leads by then. */
+async function decided(all: QuorumWorld): Promise<void> {
+  for (;;) {
+    try {
+      return await all.register()
+    } catch (error) {
+      if (!(error instanceof NotControllerError)) throw error
+    }
+    await all.sim.runFor(50)
+  }
+}
+
 async function healed(all: QuorumWorld): Promise<void> {
   all.sim.net.heal()
   for (const each of all.controllers) if (!each.machine.isRunning) void each.start()
   const withinMs = 30_000
   await all.sim.until(() => all.up.length === all.controllers.length, { withinMs, what: 'all are up' })
-  await all.untilActive(withinMs)
-  await all.register()
+  await decided(all)
   await all.level()
 }
 
@@ -51,7 +63,7 @@ scenario('voters come and go one after the other while they are cut off and die'
   await all.grow(random.pick([3, 4]))
   for (const each of all.controllers) joining(all, each)
   for (let changes = random.between(2, 6); changes > 0; changes--) {
-    await all.register()
+    await decided(all)
     const leader = await all.untilActive(20_000)
     // Also the leader itself, which then leads no more.
     const voter = random.chance(0.4) ? leader : random.pick(all.controllers)
@@ -77,7 +89,7 @@ scenario('voters come and go one after the other while they are cut off and die'
 scenario('a voter is not taken out while the rest would have no living majority', { seeds: 20 }, async (sim) => {
   const all = new QuorumWorld(sim)
   await all.grow(3)
-  await all.register()
+  await decided(all)
   const leader = await all.untilActive(5000)
   const [dead, living] = all.controllers.filter((each) => each !== leader) as [Controller, Controller]
   dead.losePower()
@@ -101,13 +113,13 @@ scenario(
     const random = sim.streams.faults
     const all = new QuorumWorld(sim)
     const small = String(random.pick([100, 300, 1000]))
-    await all.grow(3, { staticValues: new Map([['controller.quorum.fetch.max.bytes', small]]) })
-    await all.register()
+    await all.grow(3, { staticValues: new Map([['controller.quorum.fetch.snapshot.max.bytes', small]]) })
+    await decided(all)
     await all.level()
     const behind = all.controllers.find(({ quorum }) => !quorum.isActive) as Controller
     behind.kill()
     for (let i = 0; i < 3; i++) {
-      for (let j = 0; j < 6; j++) await all.register()
+      for (let j = 0; j < 6; j++) await decided(all)
       // Each of the two writes its own of the same offset.
       await all.level()
       await Promise.all(all.up.map(({ quorum }) => quorum.takeSnapshot()))
@@ -119,7 +131,7 @@ scenario(
     }
     await sim.runFor(random.float() * 2000)
     // A leader whose newest snapshot is damaged has no other to give before it writes the next.
-    await all.register()
+    await decided(all)
     await Promise.all(all.up.filter((each) => each !== behind).map(({ quorum }) => quorum.takeSnapshot()))
     await healed(all)
   },

@@ -120,6 +120,7 @@ export class Chaos {
       bootstrap: this.nodes.map(({ key }) => ({ host: `node${key.id}`, port: 9093 })),
       canVote: true,
       fetchBytesMax: this.#fetchMax,
+      snapshotBytesMax: this.#fetchMax,
       log: node.log,
       durableOffset: node.log.endOffset,
       highWatermark: node.highWatermark,
