@@ -155,7 +155,9 @@ async function disturb(all: QuorumWorld, behind: Controller): Promise<void> {
         .files(METADATA_FOLDER)
         .filter(({ path }) => path.endsWith('.checkpoint'))
         .at(-1)
-      if (newest !== undefined) machine.flipBit(newest.path, random.below(newest.bytes), random.below(8))
+      // Of one of them only: a majority of disks is sound. And of one that has another snapshot to begin with.
+      const isSound = leader !== behind && all.controllers.every((each) => each === leader || each.machine.harms === 0)
+      if (newest !== undefined && isSound) machine.flipBit(newest.path, random.below(newest.bytes), random.below(8))
       return
     }
     default:
