@@ -29,6 +29,8 @@ export interface ClientOptions {
   readonly retryBackoffMaxMs?: number
   /** News of the cluster older than this is asked for again. */
   readonly metadataMaxAgeMs?: number
+  /** Topics that are asked for come into being, where the cluster allows that (`auto.create.topics.enable`). */
+  readonly createTopics?: boolean
 }
 
 /**
@@ -48,6 +50,7 @@ const DEFAULTS = {
   retryBackoffMs: 100,
   retryBackoffMaxMs: 1000,
   metadataMaxAgeMs: 300_000,
+  createTopics: false,
 }
 
 /** Connections to a cluster and what is known of it. Shared by any number of producers, consumers and admins. */
@@ -226,7 +229,7 @@ export class Client {
   async #fetchMetadata(topics: ReadonlySet<string>): Promise<void> {
     const body = (version: number) => ({
       topics: [...topics].map((name) => ({ name })),
-      allowAutoTopicCreation: version >= 4 ? false : true,
+      allowAutoTopicCreation: version < 4 || this.options.createTopics,
     })
     this.view.update(await this.request('any', Metadata, body))
     this.#refreshedMs = this.env.clock.monotonicMs()

@@ -1,4 +1,2 @@
-/** `millrace/testing`: a real cluster in the process of a test. */
-export { MemoryCluster, type MemoryClusterOptions } from './memory-cluster.ts'
-export type { MemoryNode } from './memory-node.ts'
-export type { Duration } from './steered-clock.ts'
+/** `millrace`: a broker on disk in the caller's own process. */
+export { Broker, type BrokerOptions } from './broker.ts'

@@ -3,6 +3,7 @@ import type { MetadataImage } from '../metadata/image.ts'
 import { Admin } from '../client/admin.ts'
 import { Client } from '../client/client.ts'
 import { nodeEnv } from '../env-node/node-env.ts'
+import type { NodeOptions } from '../server/node-options.ts'
 import { MemoryNode } from './memory-node.ts'
 import { type Duration, millisecondsOf, SteeredClock } from './steered-clock.ts'
 
@@ -15,6 +16,8 @@ export interface MemoryClusterOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Default: silent. */
   readonly log?: Logger
+  /** Puts something before the handlers of clients' requests. */
+  readonly around?: NodeOptions['around']
 }
 
 /** What the time of day decides is looked for this often, so that a test that moves it waits no longer. */
@@ -47,7 +50,7 @@ export class MemoryCluster implements AsyncDisposable {
   readonly #clock = new SteeredClock()
   readonly #failures: unknown[] = []
 
-  private constructor({ nodes = 1, zones = 0, settings = {}, log = silentLogger }: MemoryClusterOptions) {
+  private constructor({ nodes = 1, zones = 0, settings = {}, log = silentLogger, around }: MemoryClusterOptions) {
     const made: MemoryNode[] = []
     for (let index = 0; index < nodes; index++) {
       const own: Record<string, string> = { ...SETTINGS, ...settings }
@@ -56,6 +59,7 @@ export class MemoryCluster implements AsyncDisposable {
         nodeId: index + 1,
         clock: this.#clock,
         log,
+        ...(around === undefined ? {} : { around }),
         onFailure: (error: unknown) => this.#failures.push(error),
       }
       made.push(new MemoryNode({ ...options, settings: own, joins: made[0] ?? null }))

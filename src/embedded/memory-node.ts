@@ -1,12 +1,12 @@
 import { assert } from '../base/assert.ts'
 import type { Logger } from '../env/logger.ts'
-import { type NodeConfig, nodeConfig } from '../server/config/node-config.ts'
-import { resolveSettings } from '../server/config/settings.ts'
+import type { NodeConfig } from '../server/config/node-config.ts'
 import { resolveMembership } from '../server/join/membership.ts'
 import { Node } from '../server/node.ts'
-import { StartStoppedError } from '../server/node-options.ts'
+import { type NodeOptions, StartStoppedError } from '../server/node-options.ts'
 import { FileTree } from '../sim/disk/file-tree.ts'
 import type { LockTable } from '../sim/disk/tree-disk.ts'
+import { configOf } from './config-of.ts'
 import { Life } from './life.ts'
 import type { SteeredClock } from './steered-clock.ts'
 
@@ -20,6 +20,7 @@ export interface MemoryNodeOptions {
   readonly joins: MemoryNode | null
   readonly clock: SteeredClock
   readonly log: Logger
+  readonly around?: NodeOptions['around']
   /** The node found that it cannot go on: a bug. It has ended. */
   readonly onFailure: (error: unknown) => void
 }
@@ -75,9 +76,11 @@ export class MemoryNode {
 
   async #begin(life: Life): Promise<void> {
     const config = await resolveMembership(life.env, this.#config())
+    const { around } = this.#options
     const node = new Node(life.env, config, {
       version: 'embedded',
       hostName: HOST,
+      ...(around === undefined ? {} : { around }),
       onBug: (error) => {
         if (this.#life !== life) return
         void this.kill()
@@ -123,20 +126,13 @@ export class MemoryNode {
   #config(): NodeConfig {
     const [clients, controllers] = this.#ports
     const { joins, settings: given } = this.#options
-    const values: Record<string, string> = {
+    return configOf({
       'node.id': String(this.nodeId),
       listeners: `PLAINTEXT://${HOST}:${clients},CONTROLLER://${HOST}:${controllers}`,
       'controller.listener.names': 'CONTROLLER',
-      'http.listen': 'off',
       'log.dirs': '/data',
       ...(joins === null ? {} : { join: joins.address }),
       ...given,
-    }
-    const flags = Object.entries(values).map(([key, value]) => ({ key, value, origin: 'flag', where: 'test' }) as const)
-    const { settings, errors } = resolveSettings(flags)
-    const { config, errors: wrong } = nodeConfig(settings)
-    const all = [...errors, ...wrong]
-    if (all.length > 0) throw new RangeError(all.join('\n'))
-    return config
+    })
   }
 }

@@ -1,3 +1,5 @@
+import type { ServedApi } from './dispatch/served-api.ts'
+
 export interface NodeOptions {
   readonly version: string
   /** The name of this machine, told to other nodes where a listener binds every interface and nothing is advertised. */
@@ -6,6 +8,8 @@ export interface NodeOptions {
   onBug(error: unknown): void
   /** How many files and sockets this process may open; null or left out: not known. */
   readonly descriptorLimit?: number | null
+  /** Puts something before the handlers of clients' requests: a test of an application may want one to fail. */
+  readonly around?: (apis: readonly ServedApi[]) => readonly ServedApi[]
   /** Level of the node's log, by Kafka's names. */
   readonly logLevel?: { get(): string; set(level: string): void }
 }

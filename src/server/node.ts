@@ -461,21 +461,20 @@ export class Node implements HttpSource {
     { replicas, groups }: BrokerHalf,
     lifecycle: BrokerLifecycle,
   ): void {
-    const { logLevel } = this.#options
-    this.#doors.openForClients(
-      brokerApis({
-        source: this.#sourceOf(quorum),
-        endpoints: this.#endpoints,
-        broker: this.#broker,
-        link,
-        kraftVersion: () => quorum.kraftVersion,
-        replicas,
-        groups,
-        brokerEpoch: () => lifecycle.brokerEpoch,
-        caughtUp: (offset) => this.#caughtUp(offset),
-        ...(logLevel === undefined ? {} : { logLevel }),
-      }),
-    )
+    const { logLevel, around = (apis) => apis } = this.#options
+    const apis = brokerApis({
+      source: this.#sourceOf(quorum),
+      endpoints: this.#endpoints,
+      broker: this.#broker,
+      link,
+      kraftVersion: () => quorum.kraftVersion,
+      replicas,
+      groups,
+      brokerEpoch: () => lifecycle.brokerEpoch,
+      caughtUp: (offset) => this.#caughtUp(offset),
+      ...(logLevel === undefined ? {} : { logLevel }),
+    })
+    this.#doors.openForClients(around(apis))
   }
 
   async #caughtUp(metadataOffset: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Random } from '../../src/base/random.ts'
 import { hostileInput, type Menu, wellFormed } from './inputs.ts'
 
@@ -8,6 +8,8 @@ export interface Tally {
   /** Connections that the server closed, as it should after bytes it cannot read. */
   closedByServer: number
   connections: number
+  /** That are not closed yet. */
+  readonly open: Set<Socket>
 }
 
 /** Inputs that were sent last, newest at the end: what to look at when the server dies. */
@@ -34,6 +36,7 @@ export function attackOnce(
   return new Promise((resolve) => {
     // Many source addresses, so that ports in TIME_WAIT do not run out.
     const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${2 + random.below(250)}` })
+    tally.open.add(socket)
     let received = 0
     let ours = false
     let hasEnded = false
@@ -49,6 +52,7 @@ export function attackOnce(
       received += chunk.length
     })
     socket.on('close', () => {
+      tally.open.delete(socket)
       if (received > 0) tally.answers++
       if (!ours) tally.closedByServer++
       resolve()

@@ -6,6 +6,7 @@
  * for longer than 50 ms, and its memory must come back. `npm run fuzz -- refusals` compares its answers with a real Kafka's.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { residentBytes } from '../../bench/process-stats.ts'
 import { Random } from '../../src/base/random.ts'
@@ -52,7 +53,7 @@ const isMillrace = server.kind === 'millrace'
 const memory = () => (isMillrace ? liveBytes(server, directory) : residentBytes(server.process.pid))
 const menu = menuOf(await retried(server.address, apiVersions))
 const recent = new Recent()
-const tally: Tally = { inputs: 0, answers: 0, closedByServer: 0, connections: 0 }
+const tally: Tally = { inputs: 0, answers: 0, closedByServer: 0, connections: 0, open: new Set() }
 
 async function attack(inputs: number, random: Random): Promise<void> {
   const goal = tally.inputs + inputs
@@ -82,7 +83,15 @@ async function standstill(): Promise<never> {
     () => 'the node still answers',
     (error: Error) => `the node does not answer: ${error.message}`,
   )
-  throw new Error(`standstill after ${tally.inputs} inputs, seed ${seed}; ${answers}\n${server.process.output()}`)
+  const open = [...tally.open].map(stateOf)
+  throw new Error(
+    `standstill after ${tally.inputs} inputs, seed ${seed}; ${answers}; open: ${open.join('; ')}\n${server.process.output()}`,
+  )
+}
+
+function stateOf(socket: Socket): string {
+  const { readyState, destroyed, writableLength, bytesWritten, bytesRead, localPort } = socket
+  return `${readyState}${destroyed ? ', destroyed' : ''}, port ${localPort}, ${bytesWritten} written, ${writableLength} left, ${bytesRead} read`
 }
 
 /** The node still does its work for a client that behaves. */

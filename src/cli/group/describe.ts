@@ -4,7 +4,7 @@ import { CommandError, ExitCode } from '../exit-code.ts'
 import { print, table } from '../output.ts'
 import { formatCount } from '../quantity.ts'
 import type { GroupFlags } from './command.ts'
-import { lagOf, type PartitionLag } from './lag.ts'
+import { lagOf, type PartitionLag } from '../../client/group-lag.ts'
 
 export async function describeGroups(groupIds: readonly string[], flags: GroupFlags): Promise<void> {
   await withCluster(flags, async ({ admin }) => {

@@ -9,7 +9,7 @@ import { counted, formatBytes, formatCount } from '../quantity.ts'
 import { formatDuration } from '../records/time-text.ts'
 import type { GroupFlags } from './command.ts'
 import { firstTimes } from './first-times.ts'
-import { byName } from './lag.ts'
+import { byName } from '../../client/group-lag.ts'
 import { parseTarget, type RewindTarget } from './target.ts'
 
 /** What the rewind means for one partition. */

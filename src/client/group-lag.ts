@@ -1,7 +1,7 @@
-import type { Admin } from '../../client/admin.ts'
-import type { GroupDescription } from '../../client/group-admin.ts'
-import { PartitionMap } from '../../client/topic-partitions.ts'
-import type { TopicPartition } from '../../model/ids.ts'
+import type { Admin } from './admin.ts'
+import type { GroupDescription } from './group-admin.ts'
+import { PartitionMap } from './topic-partitions.ts'
+import type { TopicPartition } from '../model/ids.ts'
 
 /** Where a group stands in one partition. */
 export interface PartitionLag extends TopicPartition {

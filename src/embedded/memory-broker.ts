@@ -1,0 +1,152 @@
+import type { ConsumerRecord } from '../client/fetched-records.ts'
+import { lagOf, type PartitionLag } from '../client/group-lag.ts'
+import type { ProducerRecord } from '../client/producer.ts'
+import type { Logger } from '../env/logger.ts'
+import { Admin, Producer } from './client.ts'
+import { Faults } from './faults.ts'
+import { MemoryCluster } from './memory-cluster.ts'
+import { readAll } from './read-all.ts'
+
+export interface MemoryBrokerOptions {
+  /** Keys of `server.properties`. Topics come into being when they are first used, unless `auto.create.topics.enable` is false. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Default: silent. */
+  readonly log?: Logger
+}
+
+/** What a test sends: a record, or only its value. */
+export type ToProduce = string | Uint8Array | Omit<ProducerRecord, 'topic'>
+
+const WAIT_MS = 5000
+const LOOK_MS = 10
+
+/**
+ * A broker in the caller's own process, on a free port of loopback, with its disk in memory: the product itself, so any
+ * client reaches it. Nothing is left when it is closed.
+ *
+ * ```ts
+ * await using broker = await MemoryBroker.start()
+ * await broker.produce('orders', ['a', 'b'])
+ * await service.start(broker.bootstrapServers)
+ * const [invoice] = await broker.waitFor('invoices', 1)
+ * ```
+ */
+export class MemoryBroker implements AsyncDisposable {
+  readonly #cluster: MemoryCluster
+  readonly #admin: Admin
+  readonly #producer: Producer
+  /** Faults that the next requests of clients meet. */
+  readonly faults: Faults
+
+  private constructor(cluster: MemoryCluster, faults: Faults) {
+    this.#cluster = cluster
+    this.#admin = new Admin(cluster.bootstrapServers)
+    this.#producer = new Producer(cluster.bootstrapServers, { lingerMs: 0 })
+    this.faults = faults
+  }
+
+  /** Resolves when clients are served. */
+  static async start({ settings = {}, log }: MemoryBrokerOptions = {}): Promise<MemoryBroker> {
+    const faults = new Faults()
+    const cluster = await MemoryCluster.start({
+      settings: { 'auto.create.topics.enable': 'true', ...settings },
+      around: (apis) => faults.around(apis),
+      ...(log === undefined ? {} : { log }),
+    })
+    return new MemoryBroker(cluster, faults)
+  }
+
+  /** As clients want it: `127.0.0.1:41234`. */
+  get bootstrapServers(): string {
+    return this.#cluster.bootstrapServers
+  }
+
+  /** The time of day, in the test's hand: `await broker.clock.advance('7d')`. */
+  get clock(): MemoryCluster['clock'] {
+    return this.#cluster.clock
+  }
+
+  createTopic(...topic: Parameters<MemoryCluster['createTopic']>): Promise<void> {
+    return this.#cluster.createTopic(...topic)
+  }
+
+  /** Resolves when all are acknowledged, in the order given for each partition. */
+  async produce(topic: string, records: readonly ToProduce[]): Promise<void> {
+    const sent = records.map((record) => {
+      const isValue = typeof record === 'string' || record instanceof Uint8Array
+      return this.#producer.send({ topic, ...(isValue ? { value: record } : record) })
+    })
+    await Promise.all(sent)
+  }
+
+  /** All that is in the topic now, partition by partition; nothing where there is no such topic. */
+  records(topic: string): Promise<ConsumerRecord[]> {
+    return readAll(this.bootstrapServers, this.#admin, topic)
+  }
+
+  /**
+   * Resolves with the topic's records once there are `wanted` of them, or once `wanted` says so of them. Rejects after
+   * `withinMs`, 5 s by default, and says what was there.
+   */
+  async waitFor(
+    topic: string,
+    wanted: number | ((records: readonly ConsumerRecord[]) => boolean),
+    { withinMs = WAIT_MS } = {},
+  ): Promise<ConsumerRecord[]> {
+    const isThere = typeof wanted === 'number' ? (found: readonly unknown[]) => found.length >= wanted : wanted
+    const deadlineMs = performance.now() + withinMs
+    for (;;) {
+      const found = await this.records(topic)
+      if (isThere(found)) return found
+      if (performance.now() > deadlineMs)
+        throw new Error(`not in ${topic} within ${withinMs} ms; it has ${textOf(found)}`)
+      await new Promise((resolve) => {
+        setTimeout(resolve, LOOK_MS)
+      })
+    }
+  }
+
+  group(groupId: string) {
+    const partitions = async (): Promise<PartitionLag[]> => {
+      const [group] = await this.#admin.groups.describe([groupId])
+      return group === undefined ? [] : lagOf(this.#admin, group)
+    }
+    return {
+      /** Where it stands in each partition that it reads or has an offset for. */
+      partitions,
+      /** Records that it has not read. */
+      lag: async (): Promise<number> => (await partitions()).reduce((sum, { lag }) => sum + lag, 0),
+    }
+  }
+
+  /** No topics, no groups, no faults, as after a start; connections stay. Rejects while a group has members: close them first. */
+  async reset(): Promise<void> {
+    const groups = await this.#admin.groups.list()
+    failOn(await this.#admin.groups.delete(groups.map(({ groupId }) => groupId)))
+    const topics = await this.#admin.listTopics()
+    if (topics.length > 0) failOn(await this.#admin.deleteTopics(topics.map(({ name }) => name)))
+    this.faults.clear()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#producer.close({ now: true }), this.#admin.close()])
+    await this.#cluster.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+function failOn(results: readonly { readonly error: Error | null }[]): void {
+  for (const { error } of results) if (error !== null) throw error
+}
+
+const SHOWN_MAX = 10
+const SHOWN_CHARACTERS_MAX = 60
+
+function textOf(found: readonly ConsumerRecord[]): string {
+  if (found.length === 0) return 'no records'
+  const last = found.slice(-SHOWN_MAX).map(({ value }) => JSON.stringify(String(value).slice(0, SHOWN_CHARACTERS_MAX)))
+  return `${found.length} records, the last: ${last.join(', ')}`
+}
