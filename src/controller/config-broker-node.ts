@@ -98,6 +98,12 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     { atLeast: 0 },
   ),
   config(
+    'boolean',
+    'controller.quorum.moved',
+    'false',
+    'The data folder was moved here, and nothing uses what it was copied from: this voter takes part at once, also where no leader is there to confirm its new address. Never set it while the original may run.',
+  ),
+  config(
     'list',
     'controller.quorum.voters',
     '',

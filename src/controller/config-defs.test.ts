@@ -27,7 +27,7 @@ const ourDefaults: Readonly<Record<string, string>> = {
   'controller.quorum.fetch.timeout.ms': '1000',
   'controller.quorum.request.timeout.ms': '1000',
 }
-const ourKeys = ['log.durability.mode', 'log.min.free.bytes', 'durability.mode']
+const ourKeys = ['log.durability.mode', 'log.min.free.bytes', 'durability.mode', 'controller.quorum.moved']
 
 interface Row {
   readonly resource: string

@@ -10,6 +10,11 @@ export class NotControllerError extends Error {
   }
 }
 
+/** Another process is the voter that this one takes itself for. The message is meant for the operator. */
+export class VoterInUseError extends Error {
+  override name = 'VoterInUseError'
+}
+
 /** The request is to be left unanswered, its connection closed: what the answer was about is gone, or the node stops. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError'

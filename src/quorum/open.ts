@@ -113,6 +113,9 @@ function raftOptions(
     listener,
     bootstrap: join,
     canVote: isController,
+    // The two reserved ids begin with zero bytes.
+    strangerId: Buffer.concat([Buffer.of(1), env.randomBytes(15)]).toString('base64url'),
+    hasMoved: broker.staticValues.get('controller.quorum.moved') === 'true',
     fetchBytesMax: number('controller.quorum.fetch.max.bytes'),
     snapshotBytesMax: number('controller.quorum.fetch.snapshot.max.bytes'),
     highWatermark: snapshot?.id.offset ?? 0,

@@ -7,6 +7,7 @@ import { ErrorCode } from '../protocol/errors.ts'
 import { Raft } from '../raft/raft.ts'
 import {
   type Effect,
+  type Endpoint,
   type InboundRequest,
   type InboundResponse,
   type Input,
@@ -14,11 +15,12 @@ import {
   type OutboundResponse,
   type QuorumState,
   type RaftOptions,
+  type ReplicaKey,
   type Ticket,
 } from '../raft/types.ts'
 import type { Peers } from '../rpc/peers.ts'
 import { LogNotWritableError } from '../storage/errors.ts'
-import { NoAnswerError } from './errors.ts'
+import { NoAnswerError, VoterInUseError } from './errors.ts'
 import type { AppendedSet, MetadataLog } from './metadata-log.ts'
 import { type Fact, PeerRequests } from './peer-requests.ts'
 import { writeQuorumState } from './quorum-state.ts'
@@ -279,6 +281,9 @@ export class RaftDriver {
         return this.#truncate(effect.offset)
       case 'write-snapshot':
         return this.#writeSnapshot(effect)
+      case 'displaced':
+        this.#fail(displaced(this.#options.raft.self, effect.by))
+        return null
       case 'commit':
         this.#committedOffset = effect.offset
         return null
@@ -470,4 +475,11 @@ function isSuperseded(effects: readonly Effect[], at: number): boolean {
   if (effects[at]?.type !== 'persist') return false
   const next = effects.slice(at + 1).find(({ type }) => type !== 'leader-changed')
   return next?.type === 'persist'
+}
+
+function displaced({ id, directoryId }: ReplicaKey, { host, port }: Endpoint): VoterInUseError {
+  return new VoterInUseError(
+    `Another process is controller ${id} of directory ${directoryId}, and reached at ${host}:${port} as the quorum knows it: ` +
+      'is this folder a copy? Never run two copies of a folder; give this node a number and an empty folder of its own (--join).',
+  )
 }

@@ -1,5 +1,8 @@
 import type { Destination, OutboundRequest } from './types.ts'
 
+/** Among the destinations: whoever is at the place of this voter (`place.ts`). */
+export const PLACE_ID = -1_000_000
+
 /** A request on its way. */
 export interface InFlight {
   readonly to: Destination
@@ -40,8 +43,9 @@ export class Connections {
     return this.#backingOff.has(nodeId)
   }
 
+  /** Of those who may know who leads. */
   get anyWaiting(): boolean {
-    return this.#waiting.size > 0
+    return this.#waiting.size > (this.#waiting.has(PLACE_ID) ? 1 : 0)
   }
 
   /** The correlation id. */

@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts'
 import { Connections } from './connections.ts'
 import { LeaderState, voterRef } from './leader-state.ts'
 import type { Mutations } from './mutations.ts'
+import { listedElsewhere } from './place.ts'
 import { type LeaderInfo, type Role, Tally, type Unattached } from './roles.ts'
 import {
   type Destination,
@@ -54,6 +55,12 @@ export class Core {
   askAgainMs = Number.NEGATIVE_INFINITY
   /** When a leader whose address refuses us is taken for dead next. */
   goneAgainMs = Number.NEGATIVE_INFINITY
+  /** The listed place of this voter, which is not where it says that it is reached, has turned out to be here all the same. */
+  isReached = false
+  /** When that place may be asked again, since when another process has been there, and whether that was told. */
+  probeAgainMs = Number.NEGATIVE_INFINITY
+  occupiedSinceMs: number | null = null
+  isDisplaced = false
   /** Counts changes of role. */
   transitions = 0
   #effects: Effect[] = []
@@ -80,7 +87,17 @@ export class Core {
 
   /** Takes part in elections. */
   get isVoter(): boolean {
-    return this.options.canVote && this.history.mayVote(this.self, this.highWatermark)
+    return this.options.canVote && this.elsewhere === null && this.history.mayVote(this.self, this.highWatermark)
+  }
+
+  /** Where the voter that this process takes itself for is listed, if that is not here: see `place.ts`. */
+  get elsewhere(): Endpoint | null {
+    return listedElsewhere(this)
+  }
+
+  /** Under which it fetches. */
+  get fetchKey(): ReplicaKey {
+    return this.elsewhere === null ? this.self : { id: this.self.id, directoryId: this.options.strangerId }
   }
 
   /** Where the log ends. */
@@ -177,7 +194,8 @@ export class Core {
     this.voted = hasVoted ? { id: known.votedId, directoryId: known.votedDirectoryId } : null
     const leaderId = known === null || known.leaderId === NOBODY ? null : known.leaderId
     if (this.mutations.epochResumed === true && this.voted?.id === this.self.id) return this.#stand()
-    if (leaderId === this.self.id) this.#enter(epoch, this.#resigned([]))
+    if (leaderId === this.self.id && this.elsewhere !== null) this.#enter(epoch, this.#unattached(null))
+    else if (leaderId === this.self.id) this.#enter(epoch, this.#resigned([]))
     else if (leaderId !== null) this.#followOrRemember(epoch, leaderId)
     else this.#enter(epoch, this.#unattached(null))
     // Nobody has to be asked, or waited for: a single node serves at once.
@@ -203,6 +221,13 @@ export class Core {
       next.deadlineMs = Math.min(next.deadlineMs, role.deadlineMs)
     }
     this.#enter(epoch, next)
+  }
+
+  /** It was listed elsewhere, and turned out to be there: it takes part. */
+  reached(): void {
+    this.isReached = true
+    // It may have led this epoch before it was started anew, and nobody is to be told any more that it does.
+    if (this.role.type === 'unattached') this.becomeUnattached(this.epoch + 1, null)
   }
 
   #unattached(leaderId: number | null): Unattached {
@@ -237,7 +262,7 @@ export class Core {
       fetchDeadlineMs: this.nowMs + fetchTimeoutMs,
       hasFetched: false,
       snapshot: null,
-      updateVoterMs: this.nowMs + fetchTimeoutMs * 3,
+      updateVoterMs: this.nowMs + (this.elsewhere === null ? fetchTimeoutMs * 3 : 0),
     }
   }
 

@@ -3,6 +3,7 @@ import { answerEpoch, answerVote, type Asking, refuseEpoch, refuseVote } from '.
 import type { Core } from './core.ts'
 import { onlyPartition } from './messages.ts'
 import { grantsVote, type LeaderInfo } from './roles.ts'
+import { isOwnProbe } from './place.ts'
 import { type Endpoint, type LogPosition, NO_DIRECTORY, type ReplicaKey } from './types.ts'
 
 /** Vote, BeginQuorumEpoch and EndQuorumEpoch as one is asked them. */
@@ -48,8 +49,10 @@ export function onVote(core: Core, asking: Asking<'Vote'>): void {
   if (lastOffset < 0 || lastOffsetEpoch < 0 || isTooNew) return answerVote(core, asking, ErrorCode.INVALID_REQUEST)
   const refused = refusal(core, replicaId, replicaEpoch)
   if (refused !== null) return answerVote(core, asking, refused)
+  if (isOwnProbe(core, replicaDirectoryId)) core.reached()
   if (replicaEpoch > core.epoch) core.becomeUnattached(replicaEpoch, null)
-  if (!isMeantForUs(core, body.voterId, partition.voterDirectoryId)) {
+  // While it is open whether another process is this voter, that one has the vote.
+  if (core.elsewhere !== null || !isMeantForUs(core, body.voterId, partition.voterDirectoryId)) {
     return answerVote(core, asking, ErrorCode.INVALID_VOTER_KEY)
   }
   const candidate: ReplicaKey = { id: replicaId, directoryId: replicaDirectoryId }

@@ -10,6 +10,8 @@ export interface Progress {
   /** It holds all before this; a voter has flushed it. */
   endOffset: number
   lastFetchMs: number
+  /** When it fetched last, records or a snapshot, as a voter. */
+  lastContactMs: number
   lastCaughtUpMs: number
   /** End of the log when it fetched last: who has reached it by the next fetch was level in between. */
   leaderEndOffset: number
@@ -40,6 +42,8 @@ const PARKED_MAX = 10_000
  */
 export class LeaderState {
   readonly self: ReplicaKey
+  /** Since when it leads: who did not fetch since may not have found it yet. */
+  readonly sinceMs: number
   /** Where this epoch begins: the LeaderChange is there. */
   readonly epochStartOffset: number
   readonly #checkQuorumMs: number
@@ -67,6 +71,7 @@ export class LeaderState {
     readonly nowMs: number
   }) {
     this.self = options.self
+    this.sinceMs = options.nowMs
     this.epochStartOffset = options.epochStartOffset
     this.#checkQuorumMs = options.fetchTimeoutMs * CHECK_QUORUM_FACTOR
     this.announceMs = options.nowMs
@@ -139,7 +144,9 @@ export class LeaderState {
 
   /** A voter fetched, records or a snapshot: once a majority has, the leader may go on for a while. */
   recordContact(key: ReplicaKey, nowMs: number): void {
-    if (this.#voterProgress(key) === null) return
+    const progress = this.#voterProgress(key)
+    if (progress === null) return
+    progress.lastContactMs = nowMs
     this.#fetched.add(key.id)
     if (this.#fetched.size < this.#othersNeeded) return
     this.#fetched.clear()
@@ -237,7 +244,7 @@ export function partitionOf({ topics }: FetchRequest): FetchRequest['topics'][nu
 
 function blank(key: ReplicaKey): Progress {
   const never = Number.NEGATIVE_INFINITY
-  return { key, endOffset: -1, lastFetchMs: never, lastCaughtUpMs: never, leaderEndOffset: -1 }
+  return { key, endOffset: -1, lastFetchMs: never, lastContactMs: never, lastCaughtUpMs: never, leaderEndOffset: -1 }
 }
 
 function nameOf({ id, directoryId }: ReplicaKey): string {

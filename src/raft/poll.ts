@@ -11,6 +11,7 @@ import {
 } from './messages.ts'
 import type { Candidate, Follower, Prospective, Resigned, Unattached } from './roles.ts'
 import type { Destination } from './types.ts'
+import { probePlace } from './place.ts'
 import { advanceVoterChange } from './voter-changes.ts'
 import { sameVoter } from './voter-set.ts'
 
@@ -22,6 +23,7 @@ const FIRST_BOOTSTRAP_ID = -2
 /** What is due now, by time or because an input made it possible: sends requests, changes roles. */
 export function poll(core: Core): void {
   core.connections.expire(core.nowMs)
+  probePlace(core)
   for (let turn = 0; ; turn++) {
     assert(turn < TRANSITIONS_MAX, `roles go round in a circle: ${core.role.type}`)
     const { transitions } = core
@@ -85,15 +87,16 @@ function pollFollower(core: Core, role: Follower): void {
   if (leader === null || (!core.isVoter && shouldAskAround(core, role, leader, isLate))) return askAnyone(core)
   // A fetch is on its way nearly always: the next request is then this one.
   if (!core.connections.isReady(leader.nodeId)) return
-  if (core.isVoter && core.nowMs >= role.updateVoterMs) {
-    role.updateVoterMs = core.nowMs + core.options.fetchTimeoutMs * 3
+  const isElsewhere = core.elsewhere !== null
+  if ((core.isVoter || isElsewhere) && core.nowMs >= role.updateVoterMs) {
+    role.updateVoterMs = core.nowMs + core.options.fetchTimeoutMs * (isElsewhere ? 0.5 : 3)
     if (needsUpdate(core)) return sendUpdate(core, leader)
   }
   if (!core.isReadyToFetch) return
   if (role.snapshot === null) return sendFetch(core, leader)
   const { id, position } = role.snapshot
   const { clusterId, snapshotBytesMax: maxBytes } = core.options
-  const { epoch, self } = core
+  const { epoch, fetchKey: self } = core
   core.send(leader, {
     api: 'FetchSnapshot',
     body: fetchSnapshotRequest({ clusterId, epoch, self, id, position, maxBytes }),
@@ -123,13 +126,14 @@ function sendUpdate(core: Core, leader: Destination): void {
     voterDirectoryId: core.self.directoryId,
     listeners,
     kRaftVersionFeature,
+    isElsewhere: core.elsewhere !== null,
   }
   core.send(leader, { api: 'UpdateRaftVoter', body })
 }
 
 function sendFetch(core: Core, to: Destination): void {
   const { clusterId, fetchBytesMax: maxBytes, fetchMaxWaitMs: maxWaitMs } = core.options
-  const { epoch, self, end, highWatermark } = core
+  const { epoch, fetchKey: self, end, highWatermark } = core
   const logStartOffset = core.log.startOffset
   const body = fetchRequest({
     clusterId,
@@ -192,7 +196,7 @@ function pollResigned(core: Core, role: Resigned): void {
 
 /** When the next tick may do something; Infinity when never. */
 export function nextDeadlineMs(core: Core): number {
-  const deadlines = [core.connections.nextDeadlineMs(), core.askAgainMs, ...deadlinesOf(core)]
+  const deadlines = [core.connections.nextDeadlineMs(), core.askAgainMs, core.probeAgainMs, ...deadlinesOf(core)]
   // One that has passed and changed nothing (a late observer, who asks around) does not come again.
   return Math.min(Number.POSITIVE_INFINITY, ...deadlines.filter((deadlineMs) => deadlineMs > core.nowMs))
 }

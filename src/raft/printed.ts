@@ -32,6 +32,8 @@ export function printed(effect: Effect): string {
       const bytes = effect.chunk.reduce((sum, { length }) => sum + length, 0)
       return `write-snapshot ${place(effect.id)} position=${effect.position} bytes=${bytes}${effect.isLast ? ' last' : ''}`
     }
+    case 'displaced':
+      return `displaced by ${effect.by.host}:${effect.by.port}`
     case 'commit':
       return `commit ${effect.offset}`
     case 'leader-changed': {

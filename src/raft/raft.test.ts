@@ -97,6 +97,7 @@ class Scripted {
       listener: 'CONTROLLER',
       bootstrap: [{ host: 'bootstrap', port: 9093 }],
       canVote: this.#canVote,
+      strangerId: 'stranger',
       fetchBytesMax: 100,
       snapshotBytesMax: 100,
       log,
@@ -281,8 +282,15 @@ function changeOf(command: Command, clusterId: string): InboundRequest {
     case 'remove':
       return { api: 'RemoveRaftVoter', body: named }
     case 'update': {
+      const isElsewhere = command.text('from-elsewhere', 'no') === 'yes'
       const kRaftVersionFeature = { minSupportedVersion: 0, maxSupportedVersion: command.number('max', 1) }
-      const body = { ...named, currentLeaderEpoch: command.number('epoch'), listeners, kRaftVersionFeature }
+      const body = {
+        ...named,
+        currentLeaderEpoch: command.number('epoch'),
+        listeners,
+        kRaftVersionFeature,
+        isElsewhere,
+      }
       return { api: 'UpdateRaftVoter', body }
     }
     default:

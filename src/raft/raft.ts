@@ -4,6 +4,7 @@ import { Core } from './core.ts'
 import { onBeginQuorumEpoch, onEndQuorumEpoch, onPeerLost, onVote } from './elections.ts'
 import { onFetch, onFetchSnapshot, refuseParked } from './fetches.ts'
 import type { Progress } from './leader-state.ts'
+import { isPlace, onPlaceAnswered } from './place.ts'
 import { nextDeadlineMs, poll } from './poll.ts'
 import { onResponse } from './responses.ts'
 import type { Effect, Endpoint, InboundRequest, Input, RaftOptions } from './types.ts'
@@ -127,6 +128,7 @@ export class Raft {
     const isAnswered = input.type === 'response' && input.response.api === sent.api
     if (isAnswered) return onResponse(core, input.correlationId, sent, input.response)
     core.connections.backOff(sent.to.nodeId, core.nowMs)
+    if (isPlace(sent.to)) return onPlaceAnswered(core, null)
     if (input.type === 'request-failed') onPeerLost(core, sent.to.nodeId, input.isRefused === true)
     if (sent.api === 'ApiVersions') onApiVersions(core, input.correlationId, null)
   }

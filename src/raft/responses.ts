@@ -6,6 +6,7 @@ import type { InFlight } from './connections.ts'
 import type { Core } from './core.ts'
 import { learnLeader } from './elections.ts'
 import { onlyFetched, onlyPartition, onlySnapshot } from './messages.ts'
+import { isPlace, onOccupied, onPlaceAnswered } from './place.ts'
 import type { Follower } from './roles.ts'
 import type { Endpoint, InboundResponse, LogPosition } from './types.ts'
 import { onApiVersions } from './voter-changes.ts'
@@ -35,7 +36,8 @@ function handle(core: Core, correlationId: number, sent: InFlight, response: Inb
       return response.body.errorCode === ErrorCode.NONE
     case 'Vote': {
       const partition = onlyPartition(response.body.topics)
-      if (!isAbout(core, response.body, partition)) return false
+      if (isPlace(sent.to)) onPlaceAnswered(core, response.body.errorCode || (partition?.errorCode ?? null))
+      if (!isAbout(core, response.body, partition) || isPlace(sent.to)) return false
       if (partition?.errorCode !== ErrorCode.NONE) return false
       onVoteAnswered(core, sent, partition.voteGranted)
       return true
@@ -54,6 +56,7 @@ function handle(core: Core, correlationId: number, sent: InFlight, response: Inb
       const { errorCode, currentLeader } = response.body
       const { leaderId, leaderEpoch, host, port } = currentLeader
       const endpoints = host === '' ? [] : [{ nodeId: leaderId, host, port }]
+      if (errorCode === ErrorCode.DUPLICATE_VOTER) onOccupied(core)
       return isUsable(core, { errorCode, leaderId, leaderEpoch, endpoints }) && errorCode === ErrorCode.NONE
     }
     case 'Fetch':

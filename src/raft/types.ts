@@ -228,6 +228,8 @@ export type Effect =
       readonly chunk: readonly Buffer[]
       readonly isLast: boolean
     }
+  /** Another process is this voter, and reached where the voter set says. This one must end. */
+  | { readonly type: 'displaced'; readonly by: Endpoint }
   /** The high watermark: all before `offset` is committed. Only grows. */
   | { readonly type: 'commit'; readonly offset: number }
   /**
@@ -267,6 +269,10 @@ export interface RaftOptions extends RaftTimeouts {
   readonly listener: string
   /** `controller.quorum.bootstrap.servers`: whom to ask while nobody in the voter set is known or answers. */
   readonly bootstrap: readonly { readonly host: string; readonly port: number }[]
+  /** Random for each process: the directory under which it asks while it is not settled whether it is the voter that its folder was. */
+  readonly strangerId: string
+  /** An operator says so: the folder was moved here, and no process uses what it was copied from. */
+  readonly hasMoved?: boolean
   /** May become a voter: it acknowledges only what it has flushed. False on a mere broker. */
   readonly canVote: boolean
   readonly fetchBytesMax: number

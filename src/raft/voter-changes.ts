@@ -170,10 +170,18 @@ function updateVoter(core: Core, body: Asking<'UpdateRaftVoter'>['body']): numbe
   if (listed === null || !core.voters.has(key)) return ErrorCode.VOTER_NOT_FOUND
   const { listeners: endpoints, kRaftVersionFeature } = body
   const voter: Voter = { voterId: key.id, voterDirectoryId: key.directoryId, endpoints, kRaftVersionFeature }
+  if (body.isElsewhere && isHeard(core, core.role.state, key)) return ErrorCode.DUPLICATE_VOTER
   if (!sameVoter(listed, voter)) {
     core.append([{ type: 'KRaftVoters', value: { voters: core.voters.updated(voter).voters } }])
   }
   return ErrorCode.NONE
+}
+
+/** The voter lives, and it is not the one that asks: that one does not fetch as a voter (`place.ts`). */
+function isHeard(core: Core, state: LeaderState, key: ReplicaKey): boolean {
+  if (key.id === core.self.id) return true
+  const heardMs = Math.max(state.sinceMs, state.progressOf(key)?.lastContactMs ?? 0)
+  return core.nowMs - heardMs < core.options.fetchTimeoutMs
 }
 
 function hasListener(core: Core, listeners: readonly Endpoint[]): boolean {

@@ -57,10 +57,13 @@ export class VoterHistory {
    * longest log: it must be able to stand, or nobody is ever elected (Ongaro's dissertation, §4.2.2).
    */
   mayVote(key: ReplicaKey, committedOffset: number): boolean {
-    if (this.voters.has(key)) return true
+    return this.voters.has(key) || this.openSets(committedOffset).some((set) => set.has(key))
+  }
+
+  /** The last set that is known to be committed, and all after it: each may be the last one that stands. */
+  openSets(committedOffset: number): readonly VoterSet[] {
     const committed = this.#sets.findLastIndex(({ offset }) => offset < committedOffset)
-    const open = this.#sets.slice(Math.max(committed, 0), -1)
-    return open.some(({ value }) => value.has(key))
+    return this.#sets.slice(Math.max(committed, 0)).map(({ value }) => value)
   }
 
   truncateTo(endOffset: number): void {

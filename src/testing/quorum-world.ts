@@ -14,11 +14,11 @@ export class Controller {
   node: QuorumNode | null = null
   #starting: Promise<void> | null = null
 
-  constructor(world: QuorumWorld, nodeId: number, options: Partial<QuorumNodeOptions> = {}) {
+  constructor(world: QuorumWorld, nodeId: number, options: Partial<QuorumNodeOptions> = {}, machine?: string) {
     this.#world = world
     this.nodeId = nodeId
     this.options = options
-    this.machine = world.sim.addMachine(`controller-${nodeId}`)
+    this.machine = world.sim.addMachine(machine ?? `controller-${nodeId}`)
   }
 
   get host(): string {
@@ -89,6 +89,14 @@ export class QuorumWorld {
     const controller = new Controller(this, nodeId, options)
     this.controllers.push(controller)
     return controller
+  }
+
+  /** On another machine, with a copy of all that is on its disk now; not started. */
+  copyOf({ nodeId, machine, options }: Controller, more: Partial<QuorumNodeOptions> = {}): Controller {
+    const join = this.controllers.map(({ host }) => ({ host, port: CONTROLLER_PORT }))
+    const copy = new Controller(this, nodeId, { ...options, join, ...more }, `copy of ${machine.name}`)
+    copy.machine.restoreImage(machine.takeImage())
+    return copy
   }
 
   get up(): Controller[] {

@@ -2,6 +2,7 @@ import { DiskError } from '../../env/disk.ts'
 import type { Env } from '../../env/env.ts'
 import { NetError } from '../../env/net.ts'
 import { RegistrationRefusedError } from '../../quorum/broker-lifecycle.ts'
+import { VoterInUseError } from '../../quorum/errors.ts'
 import { MetadataUnreadableError } from '../../quorum/snapshots.ts'
 import type { NodeConfig } from '../../server/config/node-config.ts'
 import {
@@ -96,11 +97,13 @@ export function refusalOf(error: unknown): CommandError | null {
   if (error instanceof DiskError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof MetadataUnreadableError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof CorruptLogError) return new CommandError(ExitCode.dataRefused, error.message)
+  if (error instanceof VoterInUseError) return new CommandError(ExitCode.dataRefused, error.message)
   if (error instanceof RegistrationRefusedError) return new CommandError(ExitCode.failed, error.message)
   return null
 }
 
 /** The cluster, not this node, is why it cannot go on. */
 export function isUnwanted(error: unknown): boolean {
-  return error instanceof MetadataUnreadableError || error instanceof RegistrationRefusedError
+  const isCopy = error instanceof VoterInUseError
+  return isCopy || error instanceof MetadataUnreadableError || error instanceof RegistrationRefusedError
 }

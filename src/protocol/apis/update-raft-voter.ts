@@ -1,4 +1,16 @@
-import { api, array, int16, int32, type RequestOf, type ResponseOf, string, struct, uint16, uuid } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+  uint16,
+  uuid,
+} from '../schema.ts'
 
 const currentLeader = struct({
   leaderId: int32.default(-1),
@@ -21,6 +33,8 @@ export const UpdateRaftVoter = api({
     voterDirectoryId: uuid,
     listeners: array(struct({ name: string, host: string, port: uint16 })),
     kRaftVersionFeature: struct({ minSupportedVersion: int16, maxSupportedVersion: int16 }),
+    // Ours. It takes no part until this is committed: whoever is heard as the voter meanwhile is another process.
+    isElsewhere: bool.default(false).tag(10001),
   }),
   response: struct({
     throttleTimeMs: int32.default(0),

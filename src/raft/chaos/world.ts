@@ -119,6 +119,7 @@ export class Chaos {
       listener: 'CONTROLLER',
       bootstrap: this.nodes.map(({ key }) => ({ host: `node${key.id}`, port: 9093 })),
       canVote: true,
+      strangerId: directoryOf(node.key.id, -node.incarnation),
       fetchBytesMax: this.#fetchMax,
       snapshotBytesMax: this.#fetchMax,
       log: node.log,
@@ -244,6 +245,8 @@ export class Chaos {
         this.invariants.committing(node, effect.offset)
         node.highWatermark = effect.offset
         return null
+      case 'displaced':
+        throw new Error(`${node.key.id} takes itself for a copy`)
       case 'leader-changed':
         node.leadsEpoch = effect.epochStartOffset === null ? null : effect.epoch
         if (effect.epochStartOffset !== null) this.invariants.leading(node, effect.epoch)
