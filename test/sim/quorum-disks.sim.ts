@@ -71,6 +71,7 @@ clusterScenario(
   APART,
   async (run, sim) => {
     await run.createTopic('before')
+    await run.until(() => run.cluster.nodes.every((node) => knows(node, 'before')), 'all know the topic')
     const lost = run.controllers.slice(0, 2)
     const images = lost.map((node) => {
       node.losePower('any')

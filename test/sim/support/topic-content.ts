@@ -11,8 +11,14 @@ export async function fill({ sim, cluster }: ClusterRun, topic: string, prefix: 
   const { client } = cluster.client(`filler-${prefix}`)
   const producer = new IdempotentProducer({ name: prefix, topic, partitions: 1, client, history: new History() })
   await sim.within(producer.start(), { withinMs: WITHIN_MS, what: `${prefix} has a producer` })
-  for (let i = 0; i < RECORDS; i++) producer.send(0, 1)
-  await sim.until(() => producer.pending === 0, { withinMs: WITHIN_MS, what: `${prefix} is acknowledged` })
+  const acknowledged = () =>
+    sim.until(() => producer.pending === 0, { withinMs: WITHIN_MS, what: `${prefix} is acknowledged` })
+  // The first alone: to a leader that knows nothing of a producer any sequence is as good as the first, and one that has
+  // not heard of the topic until just now refuses only what came too soon.
+  producer.send(0, 1)
+  await acknowledged()
+  for (let i = 1; i < RECORDS; i++) producer.send(0, 1)
+  await acknowledged()
 }
 
 /** The records of a topic of one partition, in order. */
