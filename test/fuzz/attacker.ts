@@ -47,15 +47,19 @@ export function attackOnce(
       else socket.resetAndDestroy()
     }
     socket.setTimeout(options.quietMs, quit)
-    socket.on('error', () => {})
     socket.on('data', (chunk: Buffer) => {
       received += chunk.length
     })
-    socket.on('close', () => {
-      tally.open.delete(socket)
+    const done = () => {
+      if (!tally.open.delete(socket)) return
       if (received > 0) tally.answers++
       if (!ours) tally.closedByServer++
       resolve()
+    }
+    socket.on('close', done)
+    // A reset that the system refuses is told as an error, and nothing is told after it.
+    socket.on('error', () => {
+      if (socket.destroyed) done()
     })
     socket.on('connect', () => {
       const inputs = Array.from({ length: random.below(4) }, () => wellFormed(random, options.menu))
