@@ -64,7 +64,7 @@ export class Controller {
   /** A new disk under the same number. */
   wipe(): void {
     this.losePower()
-    this.machine.tree.clear()
+    this.machine.wipe()
   }
 
   register(brokerId: number): Promise<number> {

@@ -1,9 +1,21 @@
+import { CONTROLLER_MUTANTS } from './controller.ts'
 import { GROUP_MUTANTS } from './groups.ts'
 import { IDEMPOTENCE_MUTANTS } from './idempotence.ts'
 import type { Mutant } from './mutant.ts'
+import { QUORUM_MUTANTS } from './quorum.ts'
+import { REPLICATION_MUTANTS } from './replication.ts'
+import { SERVER_MUTANTS } from './server.ts'
 import { STORAGE_MUTANTS } from './storage.ts'
 
-export const MUTANTS: readonly Mutant[] = [...STORAGE_MUTANTS, ...IDEMPOTENCE_MUTANTS, ...GROUP_MUTANTS]
+export const MUTANTS: readonly Mutant[] = [
+  ...QUORUM_MUTANTS,
+  ...CONTROLLER_MUTANTS,
+  ...REPLICATION_MUTANTS,
+  ...STORAGE_MUTANTS,
+  ...IDEMPOTENCE_MUTANTS,
+  ...GROUP_MUTANTS,
+  ...SERVER_MUTANTS,
+]
 
 /** Throws when there is none of that name. */
 export function mutantNamed(name: string): Mutant {

@@ -16,7 +16,12 @@ export interface Mutant {
   readonly edits: readonly Edit[]
   /** Part of the names of the scenarios that look for it. */
   readonly scenario: string
+  /** Seeds within which it must be found, when that is other than usual: rare ones get more. */
+  readonly within?: number
 }
+
+/** Within so many seeds a mutant is found, or the simulator has a hole. */
+export const SEEDS_MAX = 200
 
 /** Throws where the text of an edit is not there exactly once. */
 export function mutated(source: string, file: string, { name, edits }: Mutant): string {

@@ -4,6 +4,9 @@ const ONE_NODE_CRASHES = 'one node loses nothing to crashes'
 const FAILING_DISK = 'one node on a failing disk'
 const BIT_ROT = 'one node never serves what its disk has changed'
 
+const DERIVED_FILES = 'damage of what is derived from the records changes no answer of one node'
+
+const derive = 'storage/derive.ts'
 const writer = 'storage/log-writer.ts'
 const recovery = 'storage/log-recovery.ts'
 
@@ -79,6 +82,94 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
         to: 'if (!isLast)',
       },
       { file: recovery, from: '  if (end < recoveryPoint) throw endsEarly(state, end, recoveryPoint)\n', to: '' },
+      {
+        file: recovery,
+        from: '  if (state.endOffset < input.recoveryPoint) throw endsEarly(state, state.endOffset, input.recoveryPoint)\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'producer state not rebuilt after truncation',
+    scenario: 'a leader is killed before any follower has fetched what it took',
+    edits: [
+      {
+        file: derive,
+        from: '  state.producers.clear()\n  await derive(state, snapshots, { end: endOffset, mustVerify: false })\n',
+        to: '  const known = [...state.producers.entries]\n  await derive(state, snapshots, { end: endOffset, mustVerify: false })\n  state.producers.load(known, 0)\n',
+      },
+    ],
+  },
+  {
+    name: 'snapshot loaded past the log end',
+    scenario: 'one node in the relaxed mode loses at most the last seconds',
+    edits: [
+      { file: derive, from: '    if (end !== null && offset > end) continue\n', to: '' },
+      { file: derive, from: ' || note.position > segment.writtenBytes)', to: ')' },
+    ],
+  },
+  {
+    name: 'index trusted without check',
+    scenario: DERIVED_FILES,
+    edits: [
+      {
+        file: 'storage/segment-index.ts',
+        from: 'return isBatch && lastOffset(header, 0) === offset',
+        to: 'return isBatch || offset >= 0',
+      },
+      {
+        file: 'storage/segment-index.ts',
+        from: '  if (header === null) return false\n  const isBatch',
+        to: '  if (header === null) return true\n  const isBatch',
+      },
+    ],
+  },
+  {
+    name: 'retention by wall clock',
+    scenario: 'a clock that jumps for a while makes one node delete nothing',
+    edits: [
+      {
+        file: 'storage/retention-clock.ts',
+        from: 'if (wallMs - expectedMs <= JUMP_MS) {',
+        to: 'if (wallMs - expectedMs <= Number.MAX_SAFE_INTEGER) {',
+      },
+    ],
+  },
+  {
+    name: 'tombstone early',
+    scenario: 'a compacted topic keeps the newest value of every key',
+    edits: [
+      {
+        file: 'storage/cleaner/log-filter.ts',
+        from: 'return horizonMs !== null && horizonMs <= this.#input.wallMs',
+        to: 'return horizonMs !== null',
+      },
+    ],
+  },
+  {
+    name: 'topic name instead of id',
+    scenario: 'a node that was away while a topic was made anew',
+    edits: [
+      {
+        file: 'replica/hosted.ts',
+        from: '    if (topicId !== NO_TOPIC_ID && partition.topicId !== topicId) return ErrorCode.INCONSISTENT_TOPIC_ID\n',
+        to: '',
+      },
+      {
+        file: 'replica/hosting.ts',
+        from: 'return !placed || (topicId !== null && topic?.topicId !== topicId)',
+        to: 'return !placed',
+      },
+      {
+        file: 'replica/hosting.ts',
+        from: 'if (placed === undefined || image.topic(topic)?.topicId !== partition.topicId) return',
+        to: 'if (placed === undefined) return',
+      },
+      {
+        file: 'storage/log-manager.ts',
+        from: '    if (found !== null && topicId !== null && found.topicId !== topicId)\n      throw new TopicIdMismatchError(directory, found.topicId, topicId)\n',
+        to: '',
+      },
     ],
   },
 ]

@@ -10,6 +10,7 @@ import { scenario } from '../../src/sim/scenario.ts'
 import type { Sim } from '../../src/sim/sim.ts'
 import { CONTROLLER_PORT } from '../../src/testing/quorum-node.ts'
 import { type Controller, QuorumWorld } from '../../src/testing/quorum-world.ts'
+import { watchQuorum } from './support/watch-quorum.ts'
 
 const FAULTS = 40
 const FAULT_EVERY_MS = 1200
@@ -29,6 +30,7 @@ class Trouble {
     this.#sim = sim
     this.#random = sim.streams.workload
     sim.scheduler.addInvariant(() => this.#oneActive())
+    watchQuorum(sim, all)
   }
 
   async begin(): Promise<void> {

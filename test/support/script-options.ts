@@ -20,7 +20,7 @@ export function scriptOptions<T extends ParseArgsConfig>(file: string, config: T
 function checkNumbers(options: ParseArgsConfig['options'], values: Readonly<Record<string, unknown>>): void {
   for (const [name, { default: usual }] of Object.entries(options ?? {})) {
     const value = values[name]
-    if (typeof usual !== 'string' || typeof value !== 'string' || Number.isNaN(Number(usual))) continue
+    if (typeof usual !== 'string' || usual === '' || typeof value !== 'string' || Number.isNaN(Number(usual))) continue
     if (!(value.trim() !== '' && Number(value) >= 0)) throw new Error(`--${name} ${value}: not a number from 0 on`)
   }
 }

@@ -90,7 +90,19 @@ const flap: FaultFamily = {
   },
 }
 
-export const NET_FAULTS: readonly FaultFamily[] = [isolate, oneWay, pair, clientSide, swizzle, reset, flap]
+/** What is under way on some connections arrives long after they were given up, and their successors were used. */
+const late: FaultFamily = {
+  name: 'late bytes',
+  strike(world, random) {
+    const { sim } = world
+    const [one, ...others] = shuffled(world, random)
+    if (one === undefined) return
+    const ms = someMs(random, 100, 20_000)
+    for (const other of others) if (random.chance(0.7)) sim.net.holdBack(hostOf(one), hostOf(other), ms)
+  },
+}
+
+export const NET_FAULTS: readonly FaultFamily[] = [isolate, oneWay, pair, clientSide, swizzle, reset, flap, late]
 
 function hostOf({ machine }: SimNode): Host {
   return machine.host

@@ -1,5 +1,5 @@
 import { assert } from '../../base/assert.ts'
-import type { MetadataImage } from '../../metadata/image.ts'
+import type { MetadataImage, PartitionImage } from '../../metadata/image.ts'
 import type { Partition } from '../../replica/partition.ts'
 import type { PartitionLog } from '../../storage/partition-log.ts'
 import type { SimNode } from '../cluster/sim-node.ts'
@@ -109,6 +109,8 @@ export class ReplicaInvariants {
   readonly #known = new Map<string, Known>()
   /** By node. */
   readonly #hosted = new Map<number, Hosted>()
+  /** Its offset. */
+  #newestImage = -1
 
   check(node: SimNode): void {
     const hosted = node.node?.replicas?.hosted
@@ -145,6 +147,22 @@ export class ReplicaInvariants {
       for (const [id, replica] of known.replicas) replica.isGivenUp ||= !partition.replicas.includes(id)
       // An unclean election, on record: what it gives up was committed, and is so no more (I6).
       if (partition.leaderRecoveryState === RECOVERING) known.givesUp(partition.leaderEpoch)
+    }
+  }
+
+  /**
+   * I8: whom the newest image has in sync, or eligible, may be elected, so it holds all that is committed. Asked when an
+   * image is first seen, if none is newer: the leader may know of that by then.
+   */
+  checkMembers(image: MetadataImage, nodeOf: (nodeId: number) => SimNode | undefined): void {
+    if (image.position.offset <= this.#newestImage) return
+    this.#newestImage = image.position.offset
+    for (const { topicId, partitions } of image.topicsByName.values()) {
+      for (const [index, partition] of partitions.entries()) {
+        const known = this.#known.get(`${topicId} ${index}`)
+        if (known === undefined || known.committed.endOffset === 0) continue
+        for (const id of [...partition.isr, ...partition.elr]) checkMember(known, { id, node: nodeOf(id), partition })
+      }
     }
   }
 
@@ -231,6 +249,27 @@ export class ReplicaInvariants {
     known.committed = { ...replica.lineage, endOffset: highWatermark }
     this.#checkCompleteness(known)
   }
+}
+
+function checkMember(
+  known: Known,
+  { id, node, partition }: { id: number; node: SimNode | undefined; partition: PartitionImage },
+): void {
+  const replica = known.replicas.get(id)
+  if (replica === undefined || node === undefined) return
+  // What its disk holds now nobody has looked at, nor has the controller heard of it.
+  if (replica.isGivenUp || replica.harms !== node.machine.harms) return
+  // What a relaxed topic loses with the power, likewise.
+  const isRelaxed = replica.partition.settings.log.durabilityMode === 'relaxed'
+  if (isRelaxed && node.process === null) return
+  const { committed } = known
+  const held = { ...replica.lineage, endOffset: Math.min(replica.lineage.endOffset, replica.counted) }
+  const common = divergence(held, committed)
+  const { isr, elr } = partition
+  assert(
+    common >= committed.endOffset,
+    `I8: ${known.name} has isr (${isr}) elr (${elr}); node ${id} holds ${common} of ${committed.endOffset} committed`,
+  )
 }
 
 function lineageOf({ epochs, logStartOffset, endOffset }: PartitionLog): Lineage {

@@ -39,6 +39,8 @@ export class Pipe {
   /** Received, but the word of it could not go back. */
   #unconfirmedBytes = 0
   #lastArrivalMs = 0
+  /** What is sent before then arrives no earlier. */
+  #heldUntilMs = 0
   #ended = false
   #endArrivesMs: number | null = null
   #endDelivered = false
@@ -111,6 +113,11 @@ export class Pipe {
     this.#transit = []
   }
 
+  /** What is sent from now on arrives no earlier than that, though its sender may be gone by then. */
+  hold(untilMs: number): void {
+    this.#heldUntilMs = Math.max(this.#heldUntilMs, untilMs)
+  }
+
   /** Moves queued bytes under way as far as the window allows. */
   pump(): void {
     const room = WINDOW_BYTES - this.#windowBytes
@@ -153,7 +160,8 @@ export class Pipe {
 
   #arrivalMs(): number {
     const delayMs = this.#wire.delayMs(this.from.host, this.to.host)
-    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, this.#wire.events.nowMs + delayMs)
+    const earliestMs = Math.max(this.#lastArrivalMs, this.#heldUntilMs)
+    this.#lastArrivalMs = Math.max(earliestMs, this.#wire.events.nowMs + delayMs)
     return this.#lastArrivalMs
   }
 
@@ -189,6 +197,7 @@ export class Pipe {
       return
     }
     const chunk = this.#take(segment)
+    this.#wire.tampered(this.from.host, this.to.host, chunk)
     if (this.#wire.traced) this.#wire.events.note(digestOf(chunk))
     this.to.received(chunk)
     // What the handler kept without copying it must not look right by luck.

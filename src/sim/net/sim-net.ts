@@ -33,6 +33,8 @@ export class SimNet implements Wire {
   readonly events: Events
   readonly traced: boolean
   profile: NetProfile
+  /** Changes bytes that are about to arrive, as a broken switch does behind the checksums of TCP. Until `heal`. */
+  tamper: ((from: Host, to: Host, chunk: Buffer) => void) | null = null
   readonly #random: Random
   readonly #hosts: Host[] = []
   readonly #cuts = new Cuts()
@@ -77,6 +79,10 @@ export class SimNet implements Wire {
     return 1 + this.#random.below(this.#random.chance(0.3) ? Math.min(available, 8) : available)
   }
 
+  tampered(from: Host, to: Host, chunk: Buffer): void {
+    this.tamper?.(from, to, chunk)
+  }
+
   resets(): boolean {
     return this.#random.chance(this.profile.resetChance)
   }
@@ -115,6 +121,7 @@ export class SimNet implements Wire {
 
   /** All links work again, and what waited goes on. */
   heal(): void {
+    this.tamper = null
     this.#cuts.clear()
     for (const host of this.#hosts) this.#goOn(host, () => true)
   }
@@ -129,6 +136,16 @@ export class SimNet implements Wire {
         pipe.scheduleDelivery(this.#random.float() * HEALED_WITHIN_MS)
       }
       endpoint.peerIsBack()
+    }
+  }
+
+  /**
+   * What is sent on the connections there are now, in this direction, arrives only after `ms`. New connections know nothing of
+   * it: so bytes of a connection that is dead may arrive after its successor's.
+   */
+  holdBack(from: Host, to: Host, ms: number): void {
+    for (const endpoint of from.endpoints) {
+      if (endpoint.peer.host === to) endpoint.outgoing.hold(this.events.nowMs + ms)
     }
   }
 

@@ -10,6 +10,8 @@ export interface Wire {
   isOpen(from: Host, to: Host): boolean
   /** How long a segment takes. */
   delayMs(from: Host, to: Host): number
+  /** May change bytes on their way. */
+  tampered(from: Host, to: Host, chunk: Buffer): void
   /** How many of `available` bytes a read gets, at least 1. */
   cut(available: number): number
   /** Does a connection that is dropped end with a reset, which overtakes and destroys what is under way? */

@@ -1,0 +1,46 @@
+import type { Mutant } from './mutant.ts'
+
+const SWARM = 'a cluster of three loses nothing, whatever happens'
+
+const alterPartition = 'controller/alter-partition.ts'
+
+export const CONTROLLER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'ISR change without CAS',
+    scenario: 'an ISR is proposed, and heard of long after it has changed',
+    edits: [
+      {
+        file: alterPartition,
+        from: '    if (partitionEpoch < partition.partitionEpoch) return ErrorCode.INVALID_UPDATE_VERSION\n',
+        to: '',
+      },
+      {
+        file: alterPartition,
+        from: 'return brokerEpoch === -1 || brokerEpoch === broker.brokerEpoch',
+        to: 'return true',
+      },
+    ],
+  },
+  {
+    name: 'leader elected outside ISR and ELR',
+    scenario: SWARM,
+    edits: [
+      {
+        file: 'controller/partition-change.ts',
+        from: '(isr.length > 0 ? isr : elr).includes(id) && mayLead(id)',
+        to: '(isr.length > 0 ? isr : replicas).includes(id) && mayLead(id)',
+      },
+    ],
+  },
+  {
+    name: 'unclean restart keeps ISR',
+    scenario: 'in the relaxed mode one node after the other loses its power',
+    edits: [
+      {
+        file: 'controller/registration.ts',
+        from: "return ranOnThisFolder && losesNothingInCrash(image, rules, partition) ? 'all' : 'maybe-less'",
+        to: "return 'all'",
+      },
+    ],
+  },
+]
