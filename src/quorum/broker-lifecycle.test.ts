@@ -27,6 +27,7 @@ function registering(answer: () => BrokerRegistrationResponse | Error) {
       ownIncarnations: [],
       countsDurable: true,
       heartbeatIntervalMs: 500,
+      sessionMs: () => 3000,
       controller: { send: send as ControllerChannel['send'] },
       appliedOffset: () => 0,
       outOfSpace: () => 0,

@@ -29,6 +29,8 @@ export interface BrokerLifecycleOptions {
   /** Nobody insists on the number of this broker: when somebody else has it, the registration is refused at once. */
   readonly givesWay?: boolean
   readonly heartbeatIntervalMs: number
+  /** How long the controller bears its silence. */
+  readonly sessionMs: () => number
   readonly controller: ControllerChannel
   /** How its disk is: see BrokerHeartbeat. */
   readonly outOfSpace: () => number
@@ -67,6 +69,10 @@ export class BrokerLifecycle {
   readonly incarnationId: string
   #brokerEpoch = -1
   #isFenced = true
+  /** When the last report was sent that was answered with: you live. */
+  #confirmedMs = Number.NEGATIVE_INFINITY
+  /** It was not heard for a session, and until then may not have learnt what it missed. */
+  #doubtedUntilMs = Number.NEGATIVE_INFINITY
   #isReady = false
   #wantsShutDown = false
   #stopped = false
@@ -93,6 +99,27 @@ export class BrokerLifecycle {
 
   get isFenced(): boolean {
     return this.#isFenced
+  }
+
+  /**
+   * A session has gone by without a word from the controller: it takes this broker for dead by now, nearly always, and
+   * others may lead what this one believes to lead. (A controller that has just been cut off with it still answers for a
+   * moment.) When it is heard again this broker counts as alive at once, and learns from the metadata what it has missed.
+   */
+  mayBeSucceeded(): boolean {
+    const nowMs = this.#env.clock.monotonicMs()
+    const isSilent = nowMs - this.#confirmedMs >= this.#options.sessionMs()
+    return this.#isFenced || isSilent || nowMs < this.#doubtedUntilMs
+  }
+
+  #confirmed(sentMs: number): void {
+    const silentMs = sentMs - this.#confirmedMs
+    const sessionMs = this.#options.sessionMs()
+    this.#confirmedMs = sentMs
+    // Not at its first answer: what it leads then it has read since it registered.
+    if (Number.isFinite(silentMs) && silentMs >= sessionMs) {
+      this.#doubtedUntilMs = this.#env.clock.monotonicMs() + sessionMs
+    }
   }
 
   /**
@@ -211,10 +238,11 @@ export class BrokerLifecycle {
       cordonedLogDirs: this.#cordoned(outOfSpace),
       outOfSpace,
     }
+    const sentMs = this.#env.clock.monotonicMs()
     this.#isAsking = true
     this.#toldOutOfSpace = outOfSpace
     controller.send(BrokerHeartbeat, request).then(
-      (response) => this.#onBeaten(response),
+      (response) => this.#onBeaten(response, sentMs),
       (error: Error) => {
         this.#isAsking = false
         if (this.#stopped) return
@@ -231,7 +259,7 @@ export class BrokerLifecycle {
     return outOfSpace > 0 ? [this.#options.directoryId] : []
   }
 
-  #onBeaten(response: BrokerHeartbeatResponse): void {
+  #onBeaten(response: BrokerHeartbeatResponse, sentMs: number): void {
     this.#isAsking = false
     if (this.#stopped) return
     if (isRetriable(response.errorCode)) return this.#schedule(RETRY_MS)
@@ -245,6 +273,7 @@ export class BrokerLifecycle {
     }
     this.#said = null
     this.#isFenced = response.isFenced
+    if (!response.isFenced) this.#confirmed(sentMs)
     if (this.#waiting?.isReached(response)) {
       this.#waiting.resolve()
       this.#waiting = null

@@ -78,8 +78,11 @@ export function readPartition(
   if (fetchOffset < log.logStartOffset) return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
   if (fetchOffset > log.endOffset) {
     // A follower may just be behind: the client asks again, or asks the leader.
-    const isLeader = partition.leader !== null
-    return failedRead(topic, isLeader ? ErrorCode.OFFSET_OUT_OF_RANGE : ErrorCode.OFFSET_NOT_AVAILABLE)
+    if (partition.leader === null) return failedRead(topic, ErrorCode.OFFSET_NOT_AVAILABLE)
+    // A later leader may have given the client more than this one has. Told that it is out of range, a client that knows
+    // no epochs (KIP-320) would begin anew at an end or the beginning of the log.
+    const isCertain = !hosted.mayBeSucceeded()
+    return failedRead(topic, isCertain ? ErrorCode.OFFSET_OUT_OF_RANGE : ErrorCode.NOT_LEADER_OR_FOLLOWER)
   }
   const divergingEpoch = divergence(partition, target)
   const { rack } = request

@@ -13,6 +13,8 @@ export interface PartitionRef {
 /** The partitions of this node, by name and by id, and the image they were made from. */
 export class HostedPartitions {
   image: MetadataImage = MetadataImage.empty
+  /** See `ClusterOptions`. */
+  mayBeSucceeded: () => boolean = () => false
   readonly #byTopic = new Map<string, Map<number, Partition>>()
   /** Null after a change, until somebody asks. */
   #all: readonly Partition[] | null = null

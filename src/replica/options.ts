@@ -34,6 +34,8 @@ export interface ClusterOptions {
   addressOf(nodeId: number): Address | null
   /** Of this incarnation. */
   brokerEpoch(): number
+  /** The controller may have given what this node leads to others: it has not been heard for a session. Left out: never. */
+  mayBeSucceeded?(): boolean
 }
 
 export interface ReplicaOptions {

@@ -94,6 +94,7 @@ export class ReplicaManager {
     const newSessionId = () => env.randomBytes(4).readUInt32BE() & 0x7fffffff || 1
     this.#sessions = new FetchSessions(newSessionId)
     this.#replicaSessions = new ReplicaSessions(newSessionId)
+    this.hosted.mayBeSucceeded = () => options.cluster?.mayBeSucceeded?.() === true
     const parts = { clock: env.clock, hosted: this.hosted, deadlines: this.#deadlines, metrics: this.metrics }
     this.#produce = new ProduceService(parts)
     const maxBytes = options.fetchMaxBytes ?? 57_671_680

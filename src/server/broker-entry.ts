@@ -52,6 +52,7 @@ export class BrokerEntry {
       givesWay: config.membership.givesWay,
       countsDurable: broker.staticValues.get('log.durability.mode') !== 'relaxed',
       heartbeatIntervalMs: brokerNumber(quorum.image, broker, 'broker.heartbeat.interval.ms'),
+      sessionMs: () => brokerNumber(quorum.image, broker, 'broker.session.timeout.ms'),
       controller: { send: (api, request) => link.send(api, request, { timeoutMs: HEARTBEAT_TIMEOUT_MS }) },
       appliedOffset: () => options.appliedOffset(),
       outOfSpace: () => logs.outOfSpace,

@@ -426,6 +426,7 @@ export class Node implements HttpSource {
         controller: link,
         addressOf: (nodeId) => addressOfBroker(quorum.image, nodeId, this.config.interBrokerListener),
         brokerEpoch: () => brokerEpoch,
+        mayBeSucceeded: () => this.#parts.lifecycle?.mayBeSucceeded() === true,
       },
       answers: this.#doors.clients.answers,
       image: () => this.image,

@@ -3,6 +3,7 @@
  * another topic of the same name; and consumers that read from any of them (scenarios 9, 17, 19, 28).
  */
 import assert from 'node:assert/strict'
+import { Fetch } from '../../src/protocol/apis/fetch.ts'
 import { ErrorCode } from '../../src/protocol/errors.ts'
 import { readFromReplicas } from '../../src/sim/clients/replica-reader.ts'
 import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
@@ -113,6 +114,40 @@ clusterScenario(
       leader.start()
       await run.cluster.settled()
     }
+  },
+)
+
+// Found by scenario 28
+clusterScenario(
+  'a leader that was cut off calls nothing out of range that a later leader has given',
+  { run: APART },
+  async (run, sim) => {
+    const { leader } = run
+    // A client of long ago, without epochs, that was sent to this leader.
+    const { client } = run.cluster.client('stray')
+    const { topicId } = await client.persist(() => client.refresh('orders'))
+    for (const { machine } of run.cluster.nodes) {
+      if (machine !== leader.machine) sim.net.cutBetween(leader.machine.host, machine.host)
+    }
+    await run.failedOver(leader)
+    const end = logOf(leader)?.endOffset ?? 0
+    await run.until(() => (logOf(run.leader)?.endOffset ?? 0) > end + 200, 'the later leader has more', 60_000)
+    const errors = new Set<number>()
+    for (let tries = 0; tries < 20; tries++) {
+      const partitions = [{ partition: 0, fetchOffset: end + 200, partitionMaxBytes: 1000, currentLeaderEpoch: -1 }]
+      const body = {
+        maxWaitMs: 10,
+        minBytes: 1,
+        topics: [{ topic: 'orders', topicId, partitions }],
+        forgottenTopicsData: [],
+      }
+      const answer = await client.tolerate(async () => (await client.wireToNode(leader.nodeId)).request(Fetch, body))
+      if (answer !== null) errors.add(answer.responses[0]?.partitions[0]?.errorCode ?? 0)
+      // Half way through it hears again, and finds out.
+      if (tries === 10) sim.net.heal()
+      await sim.runFor(sim.streams.faults.float() * 100)
+    }
+    assert.ok(errors.size > 0 && !errors.has(ErrorCode.OFFSET_OUT_OF_RANGE), `told ${[...errors].join()}`)
   },
 )
 

@@ -257,8 +257,8 @@ export class GroupMember {
       const isLost = error instanceof AnswerError && error.code === ErrorCode.OFFSET_OUT_OF_RANGE
       const { topic, partition } = place
       if (isLost && !this.#toleratesLoss && ++this.#outOfRange <= OUT_OF_RANGE_MAX) {
-        // Whoever has just come to the cluster may have asked a leader of before that was cut off, and does not know it
-        // yet. Clients that know the epoch of what they committed wait for a later leader (KIP-320).
+        // Whoever has just come to the cluster may have asked a leader of before that was cut off together with the active
+        // controller. Clients that know the epoch of what they committed wait for a later leader (KIP-320).
         this.#client.forget(topic)
         return null
       }
