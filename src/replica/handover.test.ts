@@ -64,7 +64,7 @@ test('what only the old leader had is not acknowledged: it is cut off there, and
     const answers = answersOf(cluster.node(1).produce('a', batchOf(['1'])))
     await sim.runFor(20)
     cluster.controller.lead('a', 2)
-    await sim.runFor(5)
+    await sim.runFor(100)
     sim.net.heal()
     await sim.runFor(3000)
     assert.equal(answers[0]?.errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -80,4 +80,48 @@ test('a successor that is not heard is waited for a third of a second', () =>
     const { errorCode } = await cluster.node(1).produce('a', batchOf(['1']))
     assert.equal(errorCode, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert.ok(sim.nowMs - beganMs > 250 && sim.nowMs - beganMs < 320, `${sim.nowMs - beganMs} ms`)
+  }))
+
+test('a planned change of leaders leaves the next one with all that the last one had, whoever hears of it first', () =>
+  withTopic(async (cluster, sim) => {
+    const ends = [0, 0, 0]
+    const answers: ProducedPartition[] = []
+    let sent = 0
+    const step = async () => {
+      // Clients stay with a leader as long as it takes what they send.
+      const old = cluster.nodes.filter((node) => node.partition('a').leader !== null)
+      const [{ id: leader } = { id: 1 }] = old.sort(
+        (a, b) => a.partition('a').leaderEpoch - b.partition('a').leaderEpoch,
+      )
+      void cluster
+        .node(leader)
+        .produce('a', batchOf([`${sent++}`]))
+        .then((answer) => answers.push(answer))
+      await sim.runFor(1)
+      for (const node of cluster.nodes) {
+        const end = node.partition('a').log?.endOffset as number
+        assert.ok(end >= (ends[node.id - 1] as number), `node ${node.id} cut ${end}`)
+        ends[node.id - 1] = end
+      }
+    }
+    for (const [round, leader] of [2, 3, 1, 2, 1, 3].entries()) {
+      for (let i = 0; i < 30; i++) await step()
+      for (const node of cluster.nodes) node.isConnected = false
+      cluster.controller.lead('a', leader)
+      const order = [
+        [1, 2, 3],
+        [3, 2, 1],
+        [2, 1, 3],
+      ][round % 3] as number[]
+      for (const id of order) {
+        cluster.node(id).isConnected = true
+        cluster.node(id).hear()
+        for (let i = 0; i < 5; i++) await step()
+      }
+    }
+    await sim.runFor(400)
+    assert.equal(answers.length, sent)
+    const acknowledged = answers.filter(({ errorCode }) => errorCode === ErrorCode.NONE).length
+    assert.equal((await cluster.node(3).held('a')).length, acknowledged + 1)
+    assert.ok(acknowledged > 180, `${acknowledged} of ${sent}`)
   }))

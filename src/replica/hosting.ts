@@ -255,6 +255,9 @@ export class Hosting {
   }
 
   #lead(partition: Partition, placed: PartitionImage, image: MetadataImage): void {
+    if (this.#isPredecessorAlive(partition, image)) {
+      if (partition.takesOver(placed.leaderEpoch, () => void this.#playLater(partition))) return
+    }
     const led = partition.leader?.leaderEpoch
     if (led !== undefined && led !== placed.leaderEpoch) this.resign(partition)
     const went = partition.lead({
@@ -267,6 +270,17 @@ export class Hosting {
     })
     if (went !== 'began') return
     this.#options.events.onLead(partition.topicPartition, new LeaderLog(partition, this.#env.clock))
+  }
+
+  #isPredecessorAlive({ follower }: Partition, image: MetadataImage): boolean {
+    return follower !== null && image.broker(follower.leaderId)?.fenced === false
+  }
+
+  /** After the present event, which is one of the follower that it still is. */
+  async #playLater(partition: Partition): Promise<void> {
+    do await partition.settled
+    while (partition.settled !== null)
+    if (partition.follower !== null && !partition.removed) this.#play(partition, this.#hosted.image)
   }
 
   #follow(partition: Partition, { leader: leaderId, leaderEpoch }: PartitionImage): void {

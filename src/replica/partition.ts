@@ -41,6 +41,8 @@ export interface LeadOptions {
 
 /** A successor that has not been heard by then is not waited for: its clients find out for themselves. */
 const HANDOVER_MS_MAX = 300
+/** A predecessor that has not heard of its successor by then is not waited for: it keeps what nobody else has. */
+const TAKEOVER_MS_MAX = 50
 
 export interface FollowOptions {
   readonly leaderId: number
@@ -77,8 +79,10 @@ export class Partition implements Expiring {
   readonly audience = new Audience()
   /** Of the handover; 0: there is none, or it is over. */
   deadlineSlot = 0
-  /** Another node is to lead, and has not been heard as the leader. */
-  isHandingOver = false
+  /** The epoch that this node has led until just now, while its successor has not been heard as the leader; else -1. */
+  handedOverEpoch = -1
+  /** This node is to lead, and waits for the rest of what its predecessor has. */
+  #takeover: { readonly leaderEpoch: number; begin: (() => void) | null } | null = null
   /** A truncation under way; it does not reject. */
   #rearranging: Promise<void> | null = null
   #isAdvancing = false
@@ -166,7 +170,8 @@ export class Partition implements Expiring {
   follow({ leaderId, leaderEpoch }: FollowOptions): PartitionFollower | null {
     const { log } = this
     if (log === null || log.failure !== null) return null
-    log.keepsTail = false
+    // The successor may lack some of it.
+    log.keepsTail = this.isHandingOver
     this.#endFollowing()
     this.follower = new PartitionFollower({ leaderId, leaderEpoch, highWatermark: this.#highWatermark })
     return this.follower
@@ -186,7 +191,7 @@ export class Partition implements Expiring {
    */
   handOver(): void {
     if (this.leader !== null) {
-      this.isHandingOver = true
+      this.handedOverEpoch = this.leader.leaderEpoch
       this.#events.deadlines.add(this, HANDOVER_MS_MAX)
     }
     this.leader = null
@@ -195,10 +200,44 @@ export class Partition implements Expiring {
     this.audience.wake()
   }
 
-  /** The successor is not heard, or commits nothing. */
+  get isHandingOver(): boolean {
+    return this.handedOverEpoch >= 0
+  }
+
+  /**
+   * The other side of it: this node is to lead in `leaderEpoch`, after one that it still follows. False: at once. True: as
+   * soon as that one has given all it had, and refuses to give more; `begin` is called then. What the two have is equal then,
+   * and nothing has to be cut off before records are committed again.
+   */
+  takesOver(leaderEpoch: number, begin: () => void): boolean {
+    const { follower } = this
+    if (this.#takeover?.leaderEpoch === leaderEpoch) return this.#takeover.begin !== null
+    const isNext = follower?.state === 'fetching' && follower.leaderEpoch === leaderEpoch - 1
+    if (!isNext || this.deadlineSlot !== 0) return false
+    this.#takeover = { leaderEpoch, begin }
+    this.#events.deadlines.add(this, TAKEOVER_MS_MAX)
+    return true
+  }
+
+  #takeOver(): void {
+    const begin = this.#takeover?.begin
+    if (!this.#takeover || !begin) return
+    this.#takeover.begin = null
+    if (this.deadlineSlot !== 0) this.#events.deadlines.remove(this)
+    begin()
+  }
+
+  /** The successor is not heard, or commits nothing; or the predecessor does not end. */
   expired(): void {
-    this.isHandingOver = false
+    this.#endHandover()
     this.audience.fail(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    this.#takeOver()
+  }
+
+  #endHandover(): void {
+    if (!this.isHandingOver) return
+    this.handedOverEpoch = -1
+    if (this.leader === null && this.log !== null) this.log.keepsTail = false
   }
 
   /** The replica leaves this node; the log is closed and deleted by the caller. */
@@ -280,16 +319,18 @@ export class Partition implements Expiring {
       else return effect
     }
     if (input.type === 'appended') this.#successorAnswered()
+    else if (input.type === 'answered' && input.errorCode !== ErrorCode.NONE) this.#takeOver()
     return null
   }
 
   /** It leads, and has what is here. What of it waits to be committed has until the deadline. */
   #successorAnswered(): void {
     if (this.isHandingOver) {
-      this.isHandingOver = false
+      this.#endHandover()
       this.audience.succeeded(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     }
-    if (this.deadlineSlot !== 0 && this.audience.waiting === 0) this.#events.deadlines.remove(this)
+    if (this.deadlineSlot !== 0 && this.#takeover === null && this.audience.waiting === 0)
+      this.#events.deadlines.remove(this)
   }
 
   /** What a follower's machine goes by. Only with a log. */
@@ -410,7 +451,7 @@ export class Partition implements Expiring {
 
   #endLeadership(errorCode: number): void {
     this.leader = null
-    this.isHandingOver = false
+    this.handedOverEpoch = -1
     if (this.deadlineSlot !== 0) this.#events.deadlines.remove(this)
     this.audience.fail(errorCode)
   }
@@ -421,6 +462,8 @@ export class Partition implements Expiring {
 
   #endFollowing(): void {
     const driver = this.followerDriver
+    if (this.#takeover?.begin) this.#events.deadlines.remove(this)
+    this.#takeover = null
     this.follower = null
     this.followerDriver = null
     // It finds out that it is no more.

@@ -21,11 +21,22 @@ export function findLed(
   request: ReadRequest & { readonly replicaId: number },
 ): Partition | PartitionRead {
   const partition = findPartition(hosted, target, request)
-  if (!(partition instanceof Partition)) return partition
+  if (!(partition instanceof Partition)) return handingOver(hosted, target) ?? partition
   const { topic } = partition.topicPartition
   const isKnown = partition.leader?.followers.some(({ id }) => id === request.replicaId)
   // A replica that is being added, and we have not heard of it yet: it asks again (as Kafka has it).
   return isKnown ? partition : failedRead(topic, ErrorCode.UNKNOWN_LEADER_EPOCH)
+}
+
+/** Its successor has not begun yet, and still asks in the epoch that is over: it is given the rest before it is refused. */
+function handingOver(
+  hosted: HostedPartitions,
+  { topic, topicId, partition: index, ...asked }: ReplicaTarget,
+): Partition | null {
+  const partition = hosted.get(hosted.nameOf(topicId) ?? topic, index)
+  if (partition === undefined || !partition.isHandingOver || partition.isOffline) return null
+  const isOfThen = asked.currentLeaderEpoch === partition.handedOverEpoch
+  return isOfThen && asked.fetchOffset < (partition.log?.endOffset ?? 0) ? partition : null
 }
 
 /** What can be told before anything is read: positions, an offset out of range, a divergence (KIP-595). */
@@ -58,7 +69,7 @@ export function readToEnd(
   const seen = glance(partition, target)
   const { log, leader } = partition
   const { fetchOffset } = target
-  if (log === null || leader === null || seen.errorCode !== 0 || seen.diverges) return seen
+  if (log === null || seen.errorCode !== 0 || seen.diverges) return seen
   const maxBytes = Math.min(target.maxBytes, bytesLeft)
   if (fetchOffset === log.endOffset || (maxBytes <= 0 && !isFirst)) return seen
   try {
@@ -66,6 +77,8 @@ export function readToEnd(
     const read = log.read(fetchOffset, limits)
     if (!(read instanceof Promise))
       return read.bytes === 0 ? seen : { ...seen, bytes: read.bytes, records: read.buffers }
+    // What a leader hands over it has in memory; what else there is may be cut while it is read.
+    if (leader === null) return failedRead(seen.topic, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return finishLater(partition, leader.leaderEpoch, seen, read)
   } catch (error) {
     return failedRead(seen.topic, readErrorCode(error))
