@@ -6,7 +6,7 @@ import { baseSequence, type Codec, CODECS } from '../../protocol/batch/header.ts
 import { ErrorCode, errorName, isRetriable } from '../../protocol/errors.ts'
 import type { History, Send } from '../history/history.ts'
 import type { ClusterClient } from './cluster-client.ts'
-import { digestOf, type Payload, payloadOf } from './payload.ts'
+import { digestOfRecord, type Payload, payloadOf } from './payload.ts'
 import type { Wire } from './wire.ts'
 
 /** What a broker with idempotence promises to keep in order. */
@@ -38,6 +38,8 @@ class PartitionQueue {
   isResetting = false
   /** The batches find their connection one after the other, so that they leave in order. */
   turn: Promise<Wire | null> = Promise.resolve(null)
+  /** On which what is in flight was sent. */
+  wire: Wire | null = null
 
   constructor(partition: number, identity: Identity) {
     this.partition = partition
@@ -122,7 +124,7 @@ export class IdempotentProducer {
           id,
           producer: this.name,
           partition: `${this.topic}-${partition}`,
-          digest: digestOf(payload),
+          digest: digestOfRecord(payload),
           timestampMs: payload.timestampMs,
         }),
       )
@@ -178,8 +180,11 @@ export class IdempotentProducer {
       // sequence is as good as the first.
       if (queue.isResetting) return null
       const found = await this.#client.tolerate(() => this.#client.leaderOf(this.topic, queue.partition))
-      if (found === null) queue.isResetting = true
-      return found
+      // Nor may one overtake, at a new leader that knows nothing yet, what the old one was sent and has not answered.
+      const isElsewhere = queue.inFlight > 1 && queue.wire !== found
+      if (found === null || isElsewhere) queue.isResetting = true
+      queue.wire = found
+      return queue.isResetting ? null : found
     })
     const wire = await queue.turn
     // Finding it may have taken long enough for the batch before this one to be given up.

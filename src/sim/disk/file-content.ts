@@ -4,6 +4,7 @@ const PAGE_BYTES = 64 * 1024
 const SMALLEST_PAGE_BYTES = 256
 /** 256 times this often enough is `PAGE_BYTES`. */
 const PAGE_GROWTH = 4
+const SMALL_BYTES = 4096
 
 /**
  * The bytes of a file in pages that are made when first written; holes read as zeros. A page may be shorter than
@@ -73,9 +74,14 @@ export class FileContent {
     if (page !== undefined && page.length >= bytes) return page
     let length = Math.max(SMALLEST_PAGE_BYTES, page?.length ?? 0)
     while (length < bytes) length *= PAGE_GROWTH
-    const larger = Buffer.alloc(length)
+    const larger = zeros(length)
     page?.copy(larger)
     this.#pages[index] = larger
     return larger
   }
+}
+
+/** Small ones out of the shared pool: an array buffer of its own costs more than all that is done with it. */
+function zeros(bytes: number): Buffer {
+  return bytes < SMALL_BYTES ? Buffer.allocUnsafe(bytes).fill(0) : Buffer.alloc(bytes)
 }
