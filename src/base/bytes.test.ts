@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ByteReader, ByteWriter, MalformedError } from './bytes.ts'
+import { ByteReader, ByteWriter, MalformedError, utf8Length } from './bytes.ts'
 
 type Width = 'int8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uvarint' | 'varint' | 'varlong'
 
@@ -75,4 +75,25 @@ test('an int32 can be patched before and after growth', () => {
   writer.bytes(Buffer.alloc(5000))
   writer.patchInt32(0, 5000)
   assert.equal(writer.toBuffer().readInt32BE(0), 5000)
+})
+
+test('text is written as UTF-8, whatever its length and its characters', () => {
+  const texts = [
+    '',
+    'orders',
+    'é',
+    'a\u0000b',
+    'naïve',
+    '𝄞',
+    '\ud800',
+    'x'.repeat(64),
+    'x'.repeat(65),
+    `${'x'.repeat(63)}é`,
+  ]
+  for (const text of texts) {
+    const writer = new ByteWriter(1)
+    assert.equal(writer.utf8(text), Buffer.byteLength(text))
+    assert.equal(utf8Length(text), Buffer.byteLength(text))
+    assert.deepEqual(writer.toBuffer(), Buffer.from(text))
+  }
 })

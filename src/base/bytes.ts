@@ -249,9 +249,11 @@ export class ByteWriter {
 
   /** Writes the bytes of `value` and returns their number. */
   utf8(value: string): number {
-    const length = Buffer.byteLength(value)
+    const length = utf8Length(value)
     const at = this.#reserve(length)
-    this.#buffer.write(value, at, length)
+    // As many bytes as characters: plain ASCII.
+    if (length > SHORT_TEXT || length !== value.length) this.#buffer.write(value, at, length)
+    else for (let i = 0; i < length; i++) this.#buffer[at + i] = value.charCodeAt(i)
     return length
   }
 
@@ -280,6 +282,17 @@ export class ByteWriter {
     const pieces = this.finish()
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
   }
+}
+
+/** Names are short and plain: going over one here costs less than a call into Node. */
+const SHORT_TEXT = 64
+
+/** Bytes of a text as UTF-8. */
+export function utf8Length(text: string): number {
+  const { length } = text
+  if (length > SHORT_TEXT) return Buffer.byteLength(text)
+  for (let i = 0; i < length; i++) if (text.charCodeAt(i) > 0x7f) return Buffer.byteLength(text)
+  return length
 }
 
 /** Bytes that `ByteWriter.uvarint` takes for `value`, 1 to 5. */

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import { ByteWriter } from '../base/bytes.ts'
+import { ByteWriter, utf8Length } from '../base/bytes.ts'
 import { UnencodableError, unencodableAt } from './field-error.ts'
 import { existsIn, fixedSize, isNullable, perVariant, type Variant } from './layout.ts'
 import type { AnyField, ScalarKind, StructType, Type } from './field.ts'
@@ -81,9 +81,7 @@ export function valueEncoder(type: Type, nullable: boolean, variant: Variant): E
       }
     case 'uuid':
       return (writer, value) => {
-        const raw = Buffer.from(value, 'base64url')
-        assert(raw.length === 16, `uuid ${value}`)
-        writer.bytes(raw)
+        writer.bytes(uuidBytes(value))
       }
     case 'string':
       return orNull(
@@ -147,8 +145,23 @@ function writeLength(writer: ByteWriter, length: number, flexible: boolean): voi
   else writer.int32(length)
 }
 
+const uuids = new Map<string, Buffer>()
+/** Ids kept: those of topics come in every request. */
+const UUIDS_MAX = 20_000
+
+function uuidBytes(value: string): Buffer {
+  let raw = uuids.get(value)
+  if (raw === undefined) {
+    raw = Buffer.from(value, 'base64url')
+    assert(raw.length === 16, `uuid ${value}`)
+    if (uuids.size >= UUIDS_MAX) uuids.clear()
+    uuids.set(value, raw)
+  }
+  return raw
+}
+
 function stringLength(value: string): number {
-  const length = Buffer.byteLength(value)
+  const length = utf8Length(value)
   if (length > STRING_BYTES_MAX)
     throw new UnencodableError('', `string of ${length} bytes, at most ${STRING_BYTES_MAX}`)
   return length

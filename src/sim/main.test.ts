@@ -49,7 +49,8 @@ test('a campaign that goes on after a failure counts them, and one that does not
   assert.deepEqual([stops.status, goesOn.status], [1, 1])
 })
 
-test('options that mean nothing are told', () => {
+test('options are told, and those that mean nothing are named', () => {
+  assert.match(sim('--help').stdout, /^npm run sim -- \[options\][^]*--mixed /)
   assert.match(sim('--seeds', 'many').stderr, /--seeds takes a whole number, not 'many'/)
   assert.match(sim('--sedes', '3').stderr, /Unknown option '--sedes'/)
 })

@@ -1,10 +1,23 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--scenario NAME] [--mixed] [--seed S] [--jobs N] [--keep-going] [--with KNOB=VALUE]…
- * [--shrink RUNS] [--twice] [--trace FILE] [--log] [--folder DIR]`, or `npm run sim -- --speed [--scenario NAME] [--seeds N]`
+ * npm run sim -- [options]
  *
- * Runs the scenarios of `test/sim`, or of another folder, on all processors. Exit code 1 when a promise was broken or two
- * runs of one seed differ, 2 when the arguments are wrong.
+ * Runs the scenarios of `test/sim`, each with its own number of seeds, on all processors. Exit code 1 when a promise was
+ * broken or two runs of one seed differ, 2 when the arguments are wrong.
+ *
+ * --scenario TEXT      only those whose name contains it
+ * --seeds N            how many of each; --first S begins at S, --seed S takes that one alone
+ * --mixed              each seed is one run, of a scenario that the seed draws
+ * --keep-going         on after a failure, where otherwise the first one ends its scenario, or a mixed campaign
+ * --jobs N             processes; 1: this one
+ * --twice              the same runs again in processes of another heap, zone and language: equal hashes, or exit code 1
+ * --log, --trace FILE  what the nodes log, and every step in a line
+ * --with KNOB=VALUE    turns what the scenario would draw, as a failure tells it
+ * --shrink RUNS        makes a failure smaller in at most so many runs
+ * --speed              how fast the measured scenarios are, by processor time
+ * --hashes             `hash SCENARIO SEED HASH` for each run and nothing else
+ * --folder DIR         scenarios from elsewhere
  */
+import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Arguments, readArguments } from './runner/arguments.ts'
 import { doAll, runHere, type Worker, WorkerProcess } from './runner/crew.ts'
@@ -13,6 +26,10 @@ import { Tally } from './runner/tally.ts'
 import { compareWithAnotherProcess } from './runner/twice.ts'
 
 async function main(): Promise<number> {
+  if (process.argv.includes('--help')) {
+    console.log(usage())
+    return 0
+  }
   const parsed = await readArguments()
   if (typeof parsed === 'string') {
     console.error(parsed)
@@ -35,6 +52,12 @@ async function main(): Promise<number> {
     failures += await compareWithAnotherProcess(fileURLToPath(import.meta.url), parsed.selection, tally.hashes)
   }
   return failures > 0 ? 1 : 0
+}
+
+/** What this file begins with. */
+function usage(): string {
+  const [, comment] = /^\/\*\*\n([\s\S]*?)\n \*\/$/m.exec(fs.readFileSync(fileURLToPath(import.meta.url), 'utf8')) ?? []
+  return (comment ?? '').replaceAll(/^ \* ?/gm, '')
 }
 
 function workersFor({ jobs, folder, telling, prepare }: Arguments): Worker[] {
