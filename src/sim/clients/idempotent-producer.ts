@@ -6,7 +6,7 @@ import { baseSequence, type Codec, CODECS } from '../../protocol/batch/header.ts
 import { ErrorCode, errorName, isRetriable } from '../../protocol/errors.ts'
 import type { History, Send } from '../history/history.ts'
 import type { ClusterClient } from './cluster-client.ts'
-import { digestOfRecord, type Payload, payloadOf } from './payload.ts'
+import { digestOf, type Payload, payloadOf } from './payload.ts'
 import type { Wire } from './wire.ts'
 
 /** What a broker with idempotence promises to keep in order. */
@@ -124,7 +124,7 @@ export class IdempotentProducer {
           id,
           producer: this.name,
           partition: `${this.topic}-${partition}`,
-          digest: digestOfRecord(payload),
+          digest: digestOf(payload),
           timestampMs: payload.timestampMs,
         }),
       )

@@ -1,7 +1,7 @@
 import { Random } from '../../base/random.ts'
 import type { RecordHeader, RecordToBuild } from '../../protocol/batch/build.ts'
 import type { BatchRecord } from '../../protocol/batch/records.ts'
-import { digestOf, digestOfName } from '../core/digest.ts'
+import { digestOf as digestOfBytes, digestOfName } from '../core/digest.ts'
 
 export interface Payload extends RecordToBuild {
   readonly key: Buffer
@@ -31,8 +31,8 @@ function noise(random: Random, bytes: number): Buffer {
 }
 
 /** Of everything a reader must get back as it was sent. */
-export function digestOfRecord(record: Pick<BatchRecord, 'key' | 'value' | 'headers' | 'timestampMs'>): number {
-  let digest = digestOf(record.value ?? EMPTY, digestOf(record.key ?? EMPTY, record.timestampMs % 2 ** 32))
-  for (const { key, value } of record.headers) digest = digestOf(value ?? EMPTY, digest ^ digestOfName(key))
+export function digestOf(record: Pick<BatchRecord, 'key' | 'value' | 'headers' | 'timestampMs'>): number {
+  let digest = digestOfBytes(record.value ?? EMPTY, digestOfBytes(record.key ?? EMPTY, record.timestampMs % 2 ** 32))
+  for (const { key, value } of record.headers) digest = digestOfBytes(value ?? EMPTY, digest ^ digestOfName(key))
   return digest
 }

@@ -4,7 +4,7 @@ import { ErrorCode, isRetriable } from '../../protocol/errors.ts'
 import type { History, Send } from '../history/history.ts'
 import type { ClusterClient } from './cluster-client.ts'
 import { unexpected } from './fetching.ts'
-import { digestOfRecord, payloadOf } from './payload.ts'
+import { digestOf, payloadOf } from './payload.ts'
 
 /** How long the broker may wait for the copies; now and then less than it needs. */
 const TIMEOUTS_MS = [50, 1000, 5000]
@@ -50,7 +50,7 @@ export class PlainProducer {
         // Only within a batch is there an order: two that are under way at once may overtake each other.
         producer: `${this.name}.${batch}`,
         partition: `${topic}-${partition}`,
-        digest: digestOfRecord(payload),
+        digest: digestOf(payload),
         timestampMs: payload.timestampMs,
         acks,
       }),

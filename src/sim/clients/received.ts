@@ -11,7 +11,7 @@ import {
 } from '../../protocol/batch/header.ts'
 import { recordsOf } from '../../protocol/batch/records.ts'
 import { batchesOf } from './batches.ts'
-import { digestOfRecord } from './payload.ts'
+import { digestOf } from './payload.ts'
 
 export interface ReceivedRecord {
   readonly offset: number
@@ -66,6 +66,6 @@ function decoded(bytes: Buffer, at: number): KnownBatch {
     const value = record.value ?? Buffer.alloc(0)
     const end = value.indexOf('|')
     const id = end < 0 ? `unreadable ${value.toString('hex', 0, 20)}` : value.toString('latin1', 0, end)
-    return { offset: record.offset - first, id, digest: digestOfRecord(record) }
+    return { offset: record.offset - first, id, digest: digestOf(record) }
   })
 }
