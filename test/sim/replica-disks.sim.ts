@@ -70,6 +70,8 @@ clusterScenario(
   async (run, sim) => {
     const node = sim.streams.faults.pick(run.cluster.nodes)
     const [one, other] = [`${DATA_FOLDER}/orders-0`, `${DATA_FOLDER}/orders-1`]
+    const isDurable = (index: number) => (node.node?.replicas?.hosted.get('orders', index)?.log?.durableOffset ?? 0) > 0
+    await run.until(() => isDurable(0) && isDurable(1), 'a power cut leaves it both')
     node.losePower('any')
     node.machine.swapNames(one, other)
     node.start()
