@@ -147,6 +147,17 @@ export const logConfigDefs: readonly ConfigDef[] = [
     'Kept free on the disk for what the node itself must write (at most a twentieth of the disk): below it records are refused, reads and deletions go on.',
     { atLeast: 0 },
   ),
+  config(
+    'long',
+    'log.scrub.bytes.per.second',
+    '4194304',
+    'Most bytes a second that are read to look for damage in what lies on disk; 0 switches it off.',
+    { atLeast: 0, update: 'cluster-wide' },
+  ),
+  config('long', 'log.scrub.interval.ms', '604800000', 'From one look through all logs to the next.', {
+    atLeast: 1000,
+    update: 'cluster-wide',
+  }),
   config('boolean', 'log.preallocate', 'false', 'Default of the topic config preallocate.', {
     update: 'cluster-wide',
     ignored: 'not-served',

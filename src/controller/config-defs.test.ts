@@ -27,7 +27,14 @@ const ourDefaults: Readonly<Record<string, string>> = {
   'controller.quorum.fetch.timeout.ms': '1000',
   'controller.quorum.request.timeout.ms': '1000',
 }
-const ourKeys = ['log.durability.mode', 'log.min.free.bytes', 'durability.mode', 'controller.quorum.moved']
+const ourKeys = [
+  'log.durability.mode',
+  'log.min.free.bytes',
+  'log.scrub.bytes.per.second',
+  'log.scrub.interval.ms',
+  'durability.mode',
+  'controller.quorum.moved',
+]
 
 interface Row {
   readonly resource: string

@@ -23,11 +23,11 @@ function assign(
   cluster: ShardCluster,
   directory: string,
   partitions: readonly number[],
-  more: { brokerId?: number } = {},
+  more: { brokerId?: number; isDamaged?: boolean } = {},
 ) {
-  const { brokerId = 1 } = more
+  const { brokerId = 1, isDamaged = false } = more
   const topicId = cluster.image.topic('orders')?.topicId ?? ''
-  const topics = [{ topicId, partitions: partitions.map((partitionIndex) => ({ partitionIndex })) }]
+  const topics = [{ topicId, partitions: partitions.map((partitionIndex) => ({ partitionIndex, isDamaged })) }]
   const response = cluster.ask(AssignReplicasToDirs, {
     brokerId,
     brokerEpoch: cluster.image.broker(brokerId)?.brokerEpoch ?? -1,
@@ -59,6 +59,19 @@ test('a replica that lies in no directory that works leaves the ISR and its lead
   assert.equal(assign(cluster, LOST, [0]), 'NONE')
   assert.deepEqual([partition(cluster).leader, partition(cluster).isr], [2, [2, 3]])
   assert.equal(partition(cluster, 1).leader, 1)
+})
+
+test('a damaged replica is not eligible beside others that have everything, but as the last one it is kept', () => {
+  const cluster = orders()
+  cluster.setConfig('orders', 'min.insync.replicas', '3')
+  assign(cluster, LOST, [0])
+  assert.deepEqual([partition(cluster).isr, partition(cluster).elr], [[2, 3], [1]])
+  assign(cluster, LOST, [0], { isDamaged: true })
+  assert.deepEqual([partition(cluster).isr, partition(cluster).elr], [[2, 3], []])
+  assign(cluster, LOST, [1], { isDamaged: true })
+  assign(cluster, LOST, [1], { brokerId: 2, isDamaged: true })
+  assign(cluster, LOST, [1], { brokerId: 3, isDamaged: true })
+  assert.deepEqual([partition(cluster, 1).leader, partition(cluster, 1).isr, partition(cluster, 1).elr], [-1, [], [3]])
 })
 
 test('a failed directory takes the replicas in it, and those only', () => {

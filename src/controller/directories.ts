@@ -30,12 +30,17 @@ export function assignReplicasToDirs(
     id,
     topics: topics.map(({ topicId, partitions }) => ({
       topicId,
-      partitions: partitions.map(({ partitionIndex }) => {
-        return { partitionIndex, errorCode: assignment.place(id, topicId, partitionIndex) }
+      partitions: partitions.map(({ partitionIndex, isDamaged }) => {
+        return { partitionIndex, errorCode: assignment.place({ id, isDamaged }, topicId, partitionIndex) }
       }),
     })),
   }))
   return { records: assignment.records, response: { throttleTimeMs: 0, errorCode: ErrorCode.NONE, directories } }
+}
+
+interface Place {
+  readonly id: string
+  readonly isDamaged: boolean
 }
 
 class Assignment {
@@ -52,7 +57,7 @@ class Assignment {
     this.#rulings = new TopicRulings(context)
   }
 
-  place(directory: string, topicId: string, partitionId: number): number {
+  place(directory: Place, topicId: string, partitionId: number): number {
     const topic = this.#context.image.topicById(topicId)
     if (topic === undefined) return ErrorCode.UNKNOWN_TOPIC_ID
     const key = `${topicId}:${partitionId}`
@@ -64,12 +69,15 @@ class Assignment {
     return ErrorCode.NONE
   }
 
-  #place(directory: string, topic: TopicImage, partitionId: number, partition: PartitionImage): PartitionImage | null {
+  #place(place: Place, topic: TopicImage, partitionId: number, partition: PartitionImage): PartitionImage | null {
     const { brokerId, logDirs } = this.#broker
-    const works = isUndecided(directory) || logDirs.includes(directory)
+    const works = isUndecided(place.id) || logDirs.includes(place.id)
+    const isr = partition.isr.filter((id) => id !== brokerId)
+    // What is left of a damaged log is better than nothing, and nothing as soon as another replica has all of it.
+    const lost = place.isDamaged && isr.length > 0 ? [brokerId] : []
     const target: PartitionTarget = {
-      directories: new Map([[brokerId, directory]]),
-      ...(works ? {} : { isr: partition.isr.filter((id) => id !== brokerId) }),
+      directories: new Map([[brokerId, place.id]]),
+      ...(works ? {} : { isr, lost }),
     }
     const change = changeOf(partition, target, this.#rulings.of(topic))
     if (change === null) return null

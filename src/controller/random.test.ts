@@ -109,7 +109,9 @@ function alterIsr(cluster: ShardCluster, name: string, a: number, b: number): vo
 function assign(cluster: ShardCluster, name: string, brokerId: number, a: number): void {
   const broker = cluster.image.broker(brokerId)
   const id = a % 2 === 0 ? (broker?.logDirs[0] ?? cluster.id(3)) : cluster.id(3)
-  const topics = [{ topicId: cluster.image.topic(name)?.topicId ?? '', partitions: [{ partitionIndex: a % 3 }] }]
+  const topics = [
+    { topicId: cluster.image.topic(name)?.topicId ?? '', partitions: [{ partitionIndex: a % 3, isDamaged: false }] },
+  ]
   if (topics[0]?.topicId === '') return
   const request = { brokerId, brokerEpoch: broker?.brokerEpoch ?? -1, directories: [{ id, topics }] }
   cluster.ask(AssignReplicasToDirs, request)

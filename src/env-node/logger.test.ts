@@ -13,6 +13,15 @@ test('text is one line with its fields, and quotes what would be misread', () =>
   )
 })
 
+test('colours are for terminals: a file gets none', () => {
+  const lines: string[] = []
+  const write = (line: string) => lines.push(line)
+  nodeLogger({ format: 'text', write, hasColours: false }).error('disk failed')
+  nodeLogger({ format: 'text', write, hasColours: true }).error('disk failed')
+  assert.match(lines[0] ?? '', /^\S+ error disk failed\n$/)
+  assert.match(lines[1] ?? '', /\x1b\[31merror disk failed\x1b\[0m\n$/)
+})
+
 test('json is one object a line, and the level can be changed at any time', () => {
   const lines: string[] = []
   const log = nodeLogger({ format: 'json', level: 'warn', write: (line) => lines.push(line) })

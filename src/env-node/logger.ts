@@ -19,6 +19,8 @@ export interface LoggerOptions {
   readonly level?: LogLevel
   /** Default: text for people when stderr is a terminal, JSON lines for machines otherwise. */
   readonly format?: LogFormat
+  /** In text. Default: when stderr is a terminal, and NO_COLOR is not set. */
+  readonly hasColours?: boolean
   /** Takes whole lines; default stderr. */
   readonly write?: (line: string) => void
 }
@@ -26,7 +28,8 @@ export interface LoggerOptions {
 /** Logs to stderr, synchronously: the last words before a crash are the ones that matter. */
 export function nodeLogger(options: LoggerOptions = {}): NodeLogger {
   const format = options.format ?? (process.stderr.isTTY ? 'text' : 'json')
-  const emit = format === 'text' ? textEmitter(options.write) : jsonEmitter(options.write)
+  const hasColours = options.hasColours ?? (process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === '')
+  const emit = format === 'text' ? textEmitter(hasColours, options.write) : jsonEmitter(options.write)
   const logger: NodeLogger = {
     level: options.level ?? 'info',
     debug: (message, fields) => log('debug', message, fields),
@@ -60,11 +63,12 @@ function loadPino(write: ((line: string) => void) | undefined): PinoLogger {
 
 const COLOUR: Record<LogLevel, string> = { debug: '\x1b[2m', info: '', warn: '\x1b[33m', error: '\x1b[31m' }
 
-function textEmitter(write: (line: string) => void = (line) => process.stderr.write(line)): Emit {
+function textEmitter(hasColours: boolean, write = (line: string): unknown => process.stderr.write(line)): Emit {
   return (level, message, fields) => {
     const time = new Date().toISOString().slice(11, 23)
-    const reset = COLOUR[level] === '' ? '' : '\x1b[0m'
-    write(`${time} ${COLOUR[level]}${level.padEnd(5)} ${message}${textOf(fields)}${reset}\n`)
+    const colour = hasColours ? COLOUR[level] : ''
+    const reset = colour === '' ? '' : '\x1b[0m'
+    write(`${time} ${colour}${level.padEnd(5)} ${message}${textOf(fields)}${reset}\n`)
   }
 }
 

@@ -118,7 +118,10 @@ export class RaftDriver {
   }
 
   /** To be asked; only the driver steps it. */
-  get raft(): Pick<Raft, 'epoch' | 'leaderId' | 'leaderEndpoints' | 'voters' | 'kraftVersion' | 'facts' | 'dump'> {
+  get raft(): Pick<
+    Raft,
+    'epoch' | 'leaderId' | 'leaderHeardMs' | 'leaderEndpoints' | 'voters' | 'kraftVersion' | 'facts' | 'dump'
+  > {
     return this.#raft
   }
 

@@ -61,6 +61,8 @@ export class Core {
   probeAgainMs = Number.NEGATIVE_INFINITY
   occupiedSinceMs: number | null = null
   isDisplaced = false
+  /** When a leader of this epoch or one before was heard last, or this node was it. */
+  leaderHeardMs: number
   /** Counts changes of role. */
   transitions = 0
   #effects: Effect[] = []
@@ -73,6 +75,7 @@ export class Core {
     this.self = options.self
     this.log = options.log
     this.nowMs = options.nowMs
+    this.leaderHeardMs = options.nowMs
     this.highWatermark = options.highWatermark
     this.durableOffset = options.durableOffset
     this.#persisted = options.state

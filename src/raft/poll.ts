@@ -164,6 +164,7 @@ function askAnyone(core: Core): void {
 }
 
 function pollLeader(core: Core, state: LeaderState): void {
+  core.leaderHeardMs = core.nowMs
   raiseLeaderHighWatermark(core)
   advanceVoterChange(core, state)
   answerParked(core, state)

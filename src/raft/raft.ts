@@ -179,6 +179,12 @@ export class Raft {
     return this.#core.epoch
   }
 
+  /** When a leader was heard last, or this node was it; monotonic. */
+  get leaderHeardMs(): number {
+    const { role, leaderHeardMs, nowMs } = this.#core
+    return role.type === 'leader' ? Math.max(leaderHeardMs, nowMs) : leaderHeardMs
+  }
+
   /** Who leads, as far as is known; perhaps this node. */
   get leaderId(): number | null {
     return this.#core.leaderId

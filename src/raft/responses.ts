@@ -134,6 +134,7 @@ function onFetched(core: Core, { fetchOffset }: InFlight, body: FetchResponse): 
 
 /** The leader is there. */
 function touch(core: Core, role: Follower): void {
+  core.leaderHeardMs = core.nowMs
   role.fetchDeadlineMs = core.nowMs + core.options.fetchTimeoutMs
   role.hasFetched = true
 }

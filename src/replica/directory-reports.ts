@@ -92,11 +92,11 @@ function hasTopics({ topics }: DirectoryInput): boolean {
 }
 
 function directoryOf(id: string, partitions: readonly Partition[]): DirectoryInput {
-  const topics = new Map<string, { partitionIndex: number }[]>()
-  for (const { topicId, topicPartition } of partitions) {
+  const topics = new Map<string, { partitionIndex: number; isDamaged: boolean }[]>()
+  for (const { topicId, topicPartition, isDamaged } of partitions) {
     const indexes = topics.get(topicId) ?? []
     topics.set(topicId, indexes)
-    indexes.push({ partitionIndex: topicPartition.partition })
+    indexes.push({ partitionIndex: topicPartition.partition, isDamaged })
   }
   return { id, topics: Array.from(topics, ([topicId, indexes]) => ({ topicId, partitions: indexes })) }
 }

@@ -17,10 +17,13 @@ import { LeaderLog } from './leader-log.ts'
 import { Partition, type PartitionEvents } from './partition.ts'
 import type { ReplicaOptions } from './options.ts'
 import type { Throttles } from './throttles.ts'
+import type { ReplicaMetrics } from './types.ts'
 import { type TopicSettings, topicSettings } from './topic-settings.ts'
 
 /** Logs opened, closed or deleted at a time. */
 export const LOGS_AT_ONCE = 16
+/** Of one replica in a process's life: a disk that damages it again and again needs a human. */
+const REPAIRS_MAX = 3
 /** `replica.lag.time.max.ms` where nobody says. */
 export const LAG_TIME_MAX_MS = 30_000
 
@@ -32,6 +35,7 @@ export interface HostingParts {
   readonly followers: Followers | null
   readonly reports: DirectoryReports | null
   readonly throttles: Throttles
+  readonly metrics: ReplicaMetrics
   readonly partitionEvents: PartitionEvents
 }
 
@@ -46,6 +50,8 @@ export class Hosting {
   readonly #hosted: HostedPartitions
   /** Placed here, but there was no room to create the log: tried again. */
   readonly #waitingForSpace = new Map<string, { topic: TopicImage; partition: number }>()
+  /** How often each was fetched anew in this life of the process. */
+  readonly #repairs = new Map<string, number>()
   #settings = new Map<string, TopicSettings>()
   #isStopped = false
 
@@ -93,6 +99,46 @@ export class Hosting {
     await inParallel(coming, LOGS_AT_ONCE, async ({ topic, partition }) => {
       if (await this.#open(topic, partition)) this.#playOf(topic, partition)
     })
+    await this.repairDamaged()
+  }
+
+  /** Sets damaged logs aside whose replicas nobody counts on any more, and begins them anew: the leader has it all. */
+  async repairDamaged(): Promise<void> {
+    const damaged = [...this.#hosted].filter((partition) => partition.isDamaged && this.#isReplaceable(partition))
+    await inParallel(damaged, LOGS_AT_ONCE, (partition) => this.#beginAnew(partition))
+  }
+
+  /** Another node leads, the controller has heard of the damage, and this copy is neither in sync nor eligible. */
+  #isReplaceable({ topicPartition, topicId, name, removed }: Partition): boolean {
+    const { nodeId } = this.#options
+    const topic = this.#hosted.image.topic(topicPartition.topic)
+    const placed = topic?.partitions[topicPartition.partition]
+    if (placed === undefined || topic?.topicId !== topicId || removed || this.#isStopped) return false
+    const { replicas, directories, leader, isr, elr } = placed
+    if (directories[replicas.indexOf(nodeId)] !== LOST_DIRECTORY) return false
+    if (leader < 0 || leader === nodeId || isr.includes(nodeId) || elr.includes(nodeId)) return false
+    return (this.#repairs.get(name) ?? 0) < REPAIRS_MAX
+  }
+
+  async #beginAnew(partition: Partition): Promise<void> {
+    const { topicPartition, name } = partition
+    this.#repairs.set(name, (this.#repairs.get(name) ?? 0) + 1)
+    while (partition.settled !== null) await partition.settled
+    try {
+      await this.#options.logs.quarantine(topicPartition)
+    } catch (error) {
+      const { message: reason } = error as Error
+      return this.#env.log.error('A damaged log could not be set aside', { partition: name, reason })
+    }
+    this.#env.log.warn('A damaged log is set aside, and its replica fetched anew from the leader', { partition: name })
+    this.#parts.metrics.replicasRepaired += 1
+    this.#hosted.remove(partition)
+    this.#parts.highWatermarks.forget(topicPartition)
+    partition.remove(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    const topic = this.#hosted.image.topic(topicPartition.topic)
+    if (topic !== undefined && (await this.#open(topic, topicPartition.partition))) {
+      this.#playOf(topic, topicPartition.partition)
+    }
   }
 
   async openWaiting(): Promise<void> {

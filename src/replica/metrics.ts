@@ -23,6 +23,7 @@ export function newMetrics(): ReplicaMetrics {
     followerWakes: 0,
     followerBytes: 0,
     followerFailures: 0,
+    replicasRepaired: 0,
     partitions: 0,
     leaders: 0,
     partitionsUnderReplicated: 0,

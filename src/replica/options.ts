@@ -6,6 +6,7 @@ import type { TopicId, TopicPartition } from '../model/ids.ts'
 import type { Peers } from '../rpc/peers.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
+import type { ScrubLimits } from '../storage/scrubber.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import type { FetchLimits } from './fetch-requests.ts'
 import type { ControllerWay } from './isr-proposals.ts'
@@ -64,6 +65,8 @@ export interface ReplicaOptions {
   producerIdExpirationOf?(image: MetadataImage): number
   /** `log.cleaner.*` under an image; they may change. Null: logs are not compacted. */
   cleanerLimitsOf?(image: MetadataImage): CleanerLimits | null
+  /** `log.scrub.*` under an image; they may change. Null: logs are not looked through. */
+  scrubLimitsOf?(image: MetadataImage): ScrubLimits | null
   /** `leader.replication.throttled.rate` and the follower's, bytes a second, under an image; they may change. */
   throttleRatesOf?(image: MetadataImage): ThrottleRates
   /** `log.retention.check.interval.ms` */

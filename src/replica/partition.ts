@@ -6,6 +6,7 @@ import { PartitionLeader } from '../partition/leader.ts'
 import type { Effect, EligibleBroker, Input, Registration } from '../partition/types.ts'
 import type { BatchLimits } from '../protocol/batch/validate.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { CorruptLogError } from '../storage/errors.ts'
 import type { AppendRefusal } from '../storage/log-state.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
 import type { AckWait } from './ack-queue.ts'
@@ -113,6 +114,11 @@ export class Partition implements Expiring {
 
   get isOffline(): boolean {
     return this.log === null || this.log.failure !== null
+  }
+
+  /** It is offline because its files are not what they were: only another replica can tell what they should hold. */
+  get isDamaged(): boolean {
+    return (this.openError ?? this.log?.failure) instanceof CorruptLogError
   }
 
   /** Why nothing can be appended now, though this node leads; null when it can. */

@@ -130,6 +130,7 @@ export class ReplicaManager {
       followers,
       reports: this.#reports,
       throttles,
+      metrics: this.metrics,
       partitionEvents,
     })
   }
@@ -166,6 +167,8 @@ export class ReplicaManager {
     this.#every(this.#options.highWatermarkIntervalMs ?? 5000, () => this.#onShortTick())
     this.#every((this.#options.lagTimeMaxMs ?? LAG_TIME_MAX_MS) / 2, () => this.#onLagTick())
     this.#every(this.#options.retentionIntervalMs ?? 300_000, () => this.#onRetentionTick())
+    const { scrubLimitsOf } = this.#options
+    if (scrubLimitsOf !== undefined) this.#logs.startScrubber(() => scrubLimitsOf(this.hosted.image))
     this.#logs.startCleaner({ highWatermarkOf: this.#highWatermarkOf, limits: () => this.#cleanerLimits() })
   }
 
@@ -255,6 +258,8 @@ export class ReplicaManager {
     await this.#highWatermarks.write()
     // Room is wanted now: on a full disk nobody waits for the interval.
     if (!this.#logs.isWritable) await this.#onRetentionTick()
+    // One that was damaged in an earlier life, and known to be, is told of by no image.
+    await this.#inTurn(() => this.#hosting.repairDamaged())
     if (this.#hosting.isWaitingForSpace) await this.#inTurn(() => this.#hosting.openWaiting())
   }
 

@@ -49,6 +49,8 @@ export interface ReplicaMetrics {
   followerWakes: number
   followerBytes: number
   followerFailures: number
+  /** Damaged logs that were set aside and fetched anew. */
+  replicasRepaired: number
   /** Gauges over the partitions of this node. */
   partitions: number
   leaders: number

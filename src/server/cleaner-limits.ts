@@ -1,6 +1,7 @@
 import { type BrokerContext, brokerConfig, brokerNumber } from '../controller/config-view.ts'
 import type { MetadataImage } from '../metadata/image.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
+import type { ScrubLimits } from '../storage/scrubber.ts'
 
 /** What the cleaner of this node may take; null: it is switched off. */
 export function cleanerLimitsOf(image: MetadataImage, broker: BrokerContext): CleanerLimits | null {
@@ -11,4 +12,11 @@ export function cleanerLimitsOf(image: MetadataImage, broker: BrokerContext): Cl
     bytesPerSecondMax: number('log.cleaner.io.max.bytes.per.second'),
     backoffMs: number('log.cleaner.backoff.ms'),
   }
+}
+
+/** What looking through the logs of this node may take; null: it is switched off. */
+export function scrubLimitsOf(image: MetadataImage, broker: BrokerContext): ScrubLimits | null {
+  const bytesPerSecond = brokerNumber(image, broker, 'log.scrub.bytes.per.second')
+  if (bytesPerSecond === 0) return null
+  return { bytesPerSecond, intervalMs: brokerNumber(image, broker, 'log.scrub.interval.ms') }
 }

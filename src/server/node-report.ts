@@ -23,17 +23,28 @@ export interface ReportedParts {
   readonly isFenced: boolean
 }
 
-export function healthOf({ logs, broker, unready, isFenced }: ReportedParts): HealthReport {
+/** Some elections may fail. */
+const QUORUM_LOST_MS = 5000
+
+export function healthOf({ config, logs, quorum, broker, unready, isFenced }: ReportedParts): HealthReport {
   const replicas = broker?.replicas
   replicas?.refreshGauges()
   const offline = replicas?.metrics.partitionsOffline ?? 0
   const ready: HealthCheck[] = [
     { name: 'start', problem: unready },
     { name: 'controller', problem: isFenced ? 'this node is fenced: no client is sent here' : null },
+    { name: 'quorum', problem: config.membership.roles.includes('controller') ? quorumProblem(quorum) : null },
     { name: 'disk', problem: logs?.readOnlyReason ?? null },
     { name: 'logs', problem: offline === 0 ? null : `${offline} partitions are offline: their logs failed` },
   ]
   return { live: [{ name: 'event loop', problem: null }], ready }
+}
+
+/** A controller without its quorum decides nothing, and cannot tell what the others have decided. */
+function quorumProblem(quorum: Quorum | undefined): string | null {
+  const silentMs = quorum?.leaderSilentMs ?? 0
+  if (silentMs < QUORUM_LOST_MS) return null
+  return `no leader of the controllers has been heard for ${Math.round(silentMs / 1000)} s: a majority of them is gone, or cut off from here`
 }
 
 export function* metricsOf(parts: ReportedParts): Generator<Family> {
@@ -54,6 +65,7 @@ export function* metricsOf(parts: ReportedParts): Generator<Family> {
     replicas: broker.replicas.metrics,
     storage: logs.usage,
     cleaner: logs.cleanerStats,
+    scrub: logs.scrubStats,
     isReadOnly: !logs.isWritable,
     groups: broker.groups.groupCount,
     metadataOffset: shownOffset,

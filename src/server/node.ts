@@ -143,6 +143,11 @@ export class Node implements HttpSource {
     return this.#parts.quorum
   }
 
+  /** Of this life as a broker. */
+  get incarnationId(): string | undefined {
+    return this.#parts.lifecycle?.incarnationId
+  }
+
   /** It is a broker only, or the quorum counts on it: on this directory, and not on one of before under its number. */
   get hasItsVote(): boolean {
     if (!this.#has('controller')) return true

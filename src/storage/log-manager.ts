@@ -28,6 +28,7 @@ import { PartitionLog } from './partition-log.ts'
 import { type PartitionIdentity, readPartitionMetadata, writePartitionMetadata } from './partition-metadata.ts'
 import { Remover } from './remover.ts'
 import { RetentionClock } from './retention-clock.ts'
+import { type ScrubLimits, Scrubber, type ScrubStats } from './scrubber.ts'
 import { SpaceGuard } from './space-guard.ts'
 import { TailBudget } from './tail-budget.ts'
 
@@ -83,6 +84,7 @@ export class LogManager {
   readonly #remover: Remover
   readonly #retentionClock: RetentionClock
   readonly #cleaner: LogCleaner
+  readonly #scrubber: Scrubber
   readonly #syncFolder: GroupedCall
   readonly #logs = new Map<string, PartitionLog>()
   /** Directories that are being opened, renamed or removed. */
@@ -109,6 +111,7 @@ export class LogManager {
     this.#remover = new Remover(env)
     this.#retentionClock = new RetentionClock(env.clock)
     this.#cleaner = new LogCleaner(env, folder, this.#retentionClock)
+    this.#scrubber = new Scrubber(env, this.#logs)
     const tails = new TailBudget(options)
     const { reserveBytes } = options
     const space = new SpaceGuard(env, { folder, reserveBytes, unwrittenBytes: () => tails.unwrittenBytes })
@@ -451,6 +454,15 @@ export class LogManager {
     this.#cleaner.start(owner)
   }
 
+  /** From now on all that lies on disk is read once in a while, and checked. Called once. */
+  startScrubber(limits: () => ScrubLimits | null): void {
+    this.#scrubber.start(limits)
+  }
+
+  get scrubStats(): Readonly<ScrubStats> {
+    return this.#scrubber.stats
+  }
+
   get cleanerStats(): Readonly<CleanerStats> {
     return this.#cleaner.stats
   }
@@ -468,6 +480,7 @@ export class LogManager {
   async close({ brokerEpoch = -1 }: { brokerEpoch?: number } = {}): Promise<boolean> {
     if (this.#isClosed) return false
     this.#isClosed = true
+    await this.#scrubber.stop()
     await this.#cleaner.stop()
     await this.#checkpoints.stop()
     let isClean = this.#untouched.size === 0

@@ -95,6 +95,11 @@ export class PartitionLog {
     return this.#state.failure
   }
 
+  /** All before it is durable, and read from files, not from memory. */
+  get onDiskOffset(): number {
+    return Math.min(this.#state.tail.startOffset, this.#state.durableOffset)
+  }
+
   /** Appended and not in the file yet. Whoever appends bounds it. */
   get unwrittenBytes(): number {
     return this.#state.tail.unwrittenBytes

@@ -282,7 +282,7 @@ export class ControllerScenario {
     const topics = partitions.map((text) => {
       const { topic, partition } = this.#names.partition(text)
       const topicId = image.topic(topic)?.topicId ?? this.#names.directory(99)
-      return { topicId, partitions: [{ partitionIndex: partition }] }
+      return { topicId, partitions: [{ isDamaged: false, partitionIndex: partition }] }
     })
     const dir = command.text('dir')
     const id = dir === 'lost' ? LOST_DIRECTORY : this.#names.directory(Number(dir))

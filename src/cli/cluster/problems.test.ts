@@ -58,6 +58,12 @@ test('a full disk is told of once, and what can only be read for it', () => {
   ])
 })
 
+test('a copy whose log has failed is told of as such', () => {
+  assert.deepEqual(texts({ partitions: [partition(3, { isr: [1, 3], offline: [2] })] }), [
+    'orders-3: the copy on node 2 is out of use, its log is damaged or its disk has failed',
+  ])
+})
+
 test('who left the ISR, since when, and by how much it is behind', () => {
   const laggard = { nodeId: 2, sinceMs: NOW - 41_000, behindMs: 4200, behindRecords: 1234, isSilent: false }
   assert.deepEqual(texts({ partitions: [partition(3, { isr: [1, 3], laggards: [laggard] })] }), [

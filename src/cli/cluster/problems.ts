@@ -97,6 +97,11 @@ function partitionProblems(state: PartitionState, facts: ClusterFacts): Problem[
   for (const nodeId of replicas) {
     // What is told of the node is not told again of each of its partitions.
     if (isr.includes(nodeId) || told.has(nodeId) || beingAdded.includes(nodeId)) continue
+    if (state.offline.includes(nodeId)) {
+      const text = `${name}: the copy on node ${nodeId} is out of use, its log is damaged or its disk has failed`
+      problems.push({ kind: 'disk', about: name, sinceMs: null, text })
+      continue
+    }
     const laggard = state.laggards.find((each) => each.nodeId === nodeId)
     const sinceMs = laggard?.sinceMs ?? null
     problems.push({ kind: 'out-of-sync', about: name, sinceMs, text: outOfSync(name, nodeId, laggard, facts.nowMs) })

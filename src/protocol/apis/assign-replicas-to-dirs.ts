@@ -1,8 +1,14 @@
-import { api, array, int16, int32, int64, type RequestOf, type ResponseOf, struct, uuid } from '../schema.ts'
+import { api, array, bool, int16, int32, int64, type RequestOf, type ResponseOf, struct, uuid } from '../schema.ts'
 
 const topic = struct({
   topicId: uuid,
-  partitions: array(struct({ partitionIndex: int32 })),
+  partitions: array(
+    struct({
+      partitionIndex: int32,
+      // Ours, of replicas in no directory that works: what is left of the log is not all that it promised.
+      isDamaged: bool.default(false).tag(10001),
+    }),
+  ),
 })
 
 const topicResult = struct({

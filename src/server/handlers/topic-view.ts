@@ -1,3 +1,4 @@
+import { LOST_DIRECTORY } from '../../controller/partition-records.ts'
 import type { MetadataImage, PartitionImage } from '../../metadata/image.ts'
 import { ErrorCode } from '../../protocol/errors.ts'
 import type { ClientConnection } from '../connections/client-connection.ts'
@@ -28,7 +29,7 @@ export class PartitionViewer {
   }
 
   view(partitionIndex: number, partition: PartitionImage): PartitionView {
-    const { leader, leaderEpoch, replicas, isr } = partition
+    const { leader, leaderEpoch, replicas, isr, directories } = partition
     const leads = leader >= 0 && isAlive(this.#image.broker(leader))
     const reachable = leads && this.#isReachable(leader)
     return {
@@ -38,7 +39,9 @@ export class PartitionViewer {
       leaderEpoch,
       replicaNodes: replicas,
       isrNodes: isr,
-      offlineReplicas: replicas.filter((nodeId) => !isAlive(this.#image.broker(nodeId))),
+      offlineReplicas: replicas.filter((nodeId, index) => {
+        return directories[index] === LOST_DIRECTORY || !isAlive(this.#image.broker(nodeId))
+      }),
     }
   }
 

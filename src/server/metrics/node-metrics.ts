@@ -1,5 +1,6 @@
 import type { ReplicaMetrics } from '../../replica/types.ts'
 import type { CleanerStats } from '../../storage/cleaner/cleaner.ts'
+import type { ScrubStats } from '../../storage/scrubber.ts'
 import type { Acceptor } from '../connections/acceptor.ts'
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { Family, Sample } from './family.ts'
@@ -17,6 +18,7 @@ export interface BrokerFigures {
   /** Gauges refreshed. */
   readonly replicas: ReplicaMetrics
   readonly cleaner: Readonly<CleanerStats>
+  readonly scrub: Readonly<ScrubStats>
   readonly storage: { readonly openFiles: number; readonly tailBytes: number; readonly indexBytes: number }
   readonly isReadOnly: boolean
   readonly groups: number
@@ -51,6 +53,11 @@ const REPLICA_COUNTERS: readonly [keyof ReplicaMetrics, string, string][] = [
     'followerFailures',
     'millrace_follower_failures_total',
     'Fetches of this node as a follower that failed as a whole.',
+  ],
+  [
+    'replicasRepaired',
+    'millrace_replicas_repaired_total',
+    'Damaged logs that were set aside and fetched anew from the leader.',
   ],
   ['fetchSessionsEvicted', 'millrace_fetch_sessions_evicted_total', 'Fetch sessions given up for newer ones.'],
 ]
@@ -116,6 +123,7 @@ export function* brokerMetrics(figures: BrokerFigures): Generator<Family> {
   yield gauge('millrace_open_files', 'Log files held open.', [{ value: storage.openFiles }])
   yield gauge('millrace_tail_bytes', 'Bytes of recent batches in memory.', [{ value: storage.tailBytes }])
   yield gauge('millrace_index_bytes', 'Bytes of indexes in memory.', [{ value: storage.indexBytes }])
+  yield* scrubMetrics(figures.scrub)
   const { cleaner } = figures
   yield counter('millrace_cleaner_rounds_total', 'Rounds of compaction.', cleaner.rounds)
   yield counter('millrace_cleaner_read_bytes_total', 'Bytes read by compaction.', cleaner.bytesRead)
@@ -176,4 +184,13 @@ function counter(name: string, help: string, value: number): Family {
 
 function gauge(name: string, help: string, samples: readonly Sample[]): Family {
   return { name, help, type: 'gauge', samples }
+}
+
+function* scrubMetrics({ bytes, rounds, damaged, lastRoundMs }: ScrubStats): Generator<Family> {
+  yield counter('millrace_scrub_read_bytes_total', 'Bytes read to look for damage.', bytes)
+  yield counter('millrace_scrub_rounds_total', 'Looks through all logs.', rounds)
+  yield counter('millrace_scrub_damaged_logs_total', 'Logs in which that has found damage.', damaged)
+  yield gauge('millrace_scrub_last_round_seconds', 'When the last one ended, in seconds since 1970; -1: never.', [
+    { value: lastRoundMs < 0 ? -1 : lastRoundMs / 1000 },
+  ])
 }

@@ -175,7 +175,8 @@ export class ReplicaInvariants {
     const before = known.replicas.get(node.nodeId)
     // A log that failed has lost its way; what it said last counts, what it did afterwards does not.
     const { harms } = node.machine
-    const isComparable = before?.harms === harms && !before.isGivenUp
+    if (before?.partition.isDamaged === true) this.#checkRepair(node, partition)
+    const isComparable = before?.harms === harms && !before.isGivenUp && !before.partition.isDamaged
     if (isComparable && partition.settings.log.durabilityMode === 'fsync') {
       const { durableOffset } = before.log
       // One that died while it cut what it must not keep may have got any way with that; what is committed stays (I6).
@@ -186,6 +187,14 @@ export class ReplicaInvariants {
     const replica = new Replica(partition, log, harms)
     known.replicas.set(node.nodeId, replica)
     return { known, replica }
+  }
+
+  /** S3: a damaged log is given up only when nobody counts on it any more. */
+  #checkRepair(node: SimNode, { name, topicPartition }: Partition): void {
+    const { isr, elr } =
+      node.node?.replicas?.hosted.image.partition(topicPartition.topic, topicPartition.partition) ?? {}
+    const counts = isr?.includes(node.nodeId) === true || elr?.includes(node.nodeId) === true
+    assert(!counts, `S3: ${node.machine.name} begins ${name} anew, isr=(${isr}) elr=(${elr})`)
   }
 
   /** I6: what is cut off was not committed. */
