@@ -89,3 +89,19 @@ test('a stop hands over first: nobody is left without a leader, and the node is 
     }
   })
 })
+
+test('a controller that has lost its quorum says so, and is ready again by itself', async () => {
+  await simulate({ seed: 1 }, async (sim) => {
+    const { cluster } = await threeNodes(sim)
+    const alone = controllerOf(cluster)
+    const problems = () => alone.node?.health().ready.flatMap(({ problem }) => problem ?? []) ?? []
+    assert.deepEqual(problems(), [])
+    const others = cluster.nodes.filter((node) => node !== alone)
+    for (const other of others) other.kill()
+    await sim.runFor(10_000)
+    assert.match(problems().join('; '), /no leader of the controllers has been heard for \d+ s: a majority/)
+    for (const other of others) other.start()
+    await cluster.settled()
+    assert.deepEqual(problems(), [])
+  })
+})
