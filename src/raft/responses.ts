@@ -4,7 +4,7 @@ import type { FetchResponse } from '../protocol/apis/fetch.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { InFlight } from './connections.ts'
 import type { Core } from './core.ts'
-import { learnLeader } from './elections.ts'
+import { learnLeader, onPeerLost } from './elections.ts'
 import { onlyFetched, onlyPartition, onlySnapshot } from './messages.ts'
 import { isPlace, onOccupied, onPlaceAnswered } from './place.ts'
 import type { Follower } from './roles.ts'
@@ -106,13 +106,16 @@ function onVoteAnswered(core: Core, { to, preVote }: InFlight, isGranted: boolea
   }
 }
 
-function onFetched(core: Core, { fetchOffset }: InFlight, body: FetchResponse): boolean {
+function onFetched(core: Core, { to, fetchOffset }: InFlight, body: FetchResponse): boolean {
   const partition = onlyFetched(body.responses, ({ partitionIndex }) => partitionIndex)
   if (body.errorCode !== ErrorCode.NONE || partition === null) return false
   const { errorCode, currentLeader } = partition
   if (!isUsable(core, { errorCode, ...currentLeader, endpoints: body.nodeEndpoints })) return false
   const { role } = core
-  if (errorCode !== ErrorCode.NONE || role.type !== 'follower') return false
+  if (role.type !== 'follower') return false
+  // By its own word it leads this epoch no more: it was started anew, as all were after a power cut, perhaps.
+  if (errorCode === ErrorCode.NOT_LEADER_OR_FOLLOWER && to.nodeId === role.leader.id) onPeerLost(core, to.nodeId, true)
+  if (errorCode !== ErrorCode.NONE) return false
   // Two fetches were on their way, to the leader and to whoever might know a newer one: the log has moved on.
   if (core.logWork !== null || core.log.endOffset !== fetchOffset) return true
   touch(core, role)

@@ -105,3 +105,17 @@ test('a controller that has lost its quorum says so, and is ready again by itsel
     assert.deepEqual(problems(), [])
   })
 })
+
+test('after all nodes have died the cluster serves as soon as they are up', async () => {
+  for (let seed = 1; seed <= 3; seed++) {
+    await simulate({ seed }, async (sim) => {
+      const { cluster } = await threeNodes(sim)
+      for (const node of cluster.nodes) node.kill()
+      for (const node of cluster.nodes) node.start()
+      const areServing = () => cluster.nodes.every(({ isServing }) => isServing)
+      // Less than it takes to notice that a leader is silent.
+      await sim.until(areServing, { withinMs: 900, what: 'all serve' })
+      await cluster.settled()
+    })
+  }
+})
