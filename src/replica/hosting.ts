@@ -50,6 +50,8 @@ export class Hosting {
   readonly #hosted: HostedPartitions
   /** Placed here, but there was no room to create the log: tried again. */
   readonly #waitingForSpace = new Map<string, { topic: TopicImage; partition: number }>()
+  /** Their logs could not be opened, or have failed: a few of thousands, if any. */
+  readonly #failed = new Set<Partition>()
   /** How often each was fetched anew in this life of the process. */
   readonly #repairs = new Map<string, number>()
   #settings = new Map<string, TopicSettings>()
@@ -104,8 +106,14 @@ export class Hosting {
 
   /** Sets damaged logs aside whose replicas nobody counts on any more, and begins them anew: the leader has it all. */
   async repairDamaged(): Promise<void> {
-    const damaged = [...this.#hosted].filter((partition) => partition.isDamaged && this.#isReplaceable(partition))
+    for (const partition of this.#failed) if (partition.removed) this.#failed.delete(partition)
+    const damaged = [...this.#failed].filter((partition) => partition.isDamaged && this.#isReplaceable(partition))
     await inParallel(damaged, LOGS_AT_ONCE, (partition) => this.#beginAnew(partition))
+  }
+
+  /** The log of a partition here has failed. */
+  failed(partition: Partition): void {
+    this.#failed.add(partition)
   }
 
   /** Another node leads, the controller has heard of the damage, and this copy is neither in sync nor eligible. */
@@ -238,6 +246,7 @@ export class Hosting {
     const partition = new Partition({ topicPartition, topicId }, opened, settings, this.#parts.partitionEvents)
     this.#hosted.add(partition)
     if (!('error' in opened)) return
+    this.#failed.add(partition)
     this.#parts.reports?.changed(partition)
     const { topic, partition: index } = topicPartition
     this.#env.log.error('A log could not be opened', { topic, partition: index, reason: opened.error.message })

@@ -118,6 +118,7 @@ export class ReplicaManager {
       proposeIsr: (partition, effect) => this.#proposals?.propose(partition, effect),
       failed: (partition, error) => {
         this.#reports?.changed(partition)
+        this.#hosting.failed(partition)
         options.events.onOffline(partition.topicPartition, error)
       },
     }
