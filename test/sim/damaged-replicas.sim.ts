@@ -33,16 +33,15 @@ scenario(
     const { leader: damaged } = run
     flipBit(run, damaged)
     // What it wrote in this life it has in memory.
-    for (
-      let leader = damaged;
-      leader !== damaged || partitionOf(leader)?.log?.epochs.latest === 0;
-      leader = run.leader
-    ) {
+    do {
+      const { leader } = run
       leader.kill()
       leader.start()
       await run.failedOver(leader)
       await run.until(() => run.isr.length === 3, 'all are in sync')
-    }
+    } while (run.leader !== damaged)
+    // A start that had to look through all of it has met the damage already.
+    if (setAside(damaged).length > 0) return await run.finish()
     await readFromStart(damaged)
     await run.failedOver(damaged)
     await repaired(run, damaged)
@@ -74,8 +73,8 @@ scenario('the only copy in sync stays as it is when it is damaged', { seeds: 20 
   flipBit(run, leader)
   sim.net.heal()
   leader.start()
-  await run.until(() => partitionOf(leader)?.log?.endOffset !== undefined, 'its log is open')
-  await readFromStart(leader)
+  await run.until(() => partitionOf(leader) !== undefined, 'its log has been opened')
+  if (partitionOf(leader)?.isDamaged === false) await readFromStart(leader)
   assert.equal(partitionOf(leader)?.isDamaged, true)
   await sim.runFor(20_000)
   assert.deepEqual(logsOf(leader), segments)
@@ -109,6 +108,9 @@ async function repaired(run: ClusterRun, node: SimNode): Promise<void> {
   await run.until(() => (node.node?.replicas?.metrics.replicasRepaired ?? 0) > 0, 'it is fetched anew')
   await run.until(() => run.isr.includes(node.nodeId), 'it is in sync again', 60_000)
   assert.equal(partitionOf(node)?.isOffline, false)
-  const kept = node.machine.files('/data').filter(({ path }) => /orders-0\..*-stray\/.*\.log$/.test(path))
-  assert.ok(kept.length > 0, 'what was damaged is kept for a look')
+  assert.ok(setAside(node).length > 0, 'what was damaged is kept for a look')
+}
+
+function setAside({ machine }: SimNode): { path: string }[] {
+  return machine.files('/data').filter(({ path }) => /orders-0\..*-stray\/.*\.log$/.test(path))
 }
