@@ -1,7 +1,5 @@
 import type { Mutant } from './mutant.ts'
 
-const SWARM = 'a cluster of three loses nothing, whatever happens'
-
 const alterPartition = 'controller/alter-partition.ts'
 
 export const CONTROLLER_MUTANTS: readonly Mutant[] = [
@@ -23,7 +21,7 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leader elected outside ISR and ELR',
-    scenario: SWARM,
+    scenario: 'the copy that was away longest is back first, and does not lead',
     edits: [
       {
         file: 'controller/partition-change.ts',
