@@ -20,7 +20,9 @@ clusterScenario(
     const { client } = cluster.client('gina')
     const last = new PlainProducer({ name: 'gina', topic: 'orders', client, history: load.history, acks: 'leader' })
     const heldMs = 1000 + sim.streams.faults.float() * 3000
-    for (const machine of load.machines) machine.pause(heldMs + 8000)
+    // Nobody else writes from now on.
+    const ways = load.machines.flatMap(({ host }) => cluster.nodes.map(({ machine }) => [host, machine.host] as const))
+    sim.net.cutLinks(ways)
     await sim.runFor(1000)
     await last.send(0, 1)
     sim.net.holdBack(follower.machine.host, leader.machine.host, heldMs)
