@@ -19,7 +19,8 @@ clusterScenario(
     const [follower] = run.followers
     const { client } = cluster.client('gina')
     const last = new PlainProducer({ name: 'gina', topic: 'orders', client, history: load.history, acks: 'leader' })
-    const heldMs = 1000 + sim.streams.faults.float() * 3000
+    // A disk that is another one must wait until the session of the one before is over.
+    const heldMs = 3500 + sim.streams.faults.float() * 3000
     // Nobody else writes from now on.
     const ways = load.machines.flatMap(({ host }) => cluster.nodes.map(({ machine }) => [host, machine.host] as const))
     sim.net.cutLinks(ways)
