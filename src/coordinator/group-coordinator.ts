@@ -48,6 +48,8 @@ export interface GroupCoordinatorParts {
   /** What everybody may do with a group, as bits, for DescribeGroups when it is asked for. */
   readonly groupOperations: number
   readonly limits?: RuntimeLimits
+  /** Others may coordinate by now what this node believes to: it has not heard the controller for a session. Left out: never. */
+  mayBeSucceeded?(): boolean
 }
 
 const NOBODY: Caller = { apiVersion: 0, clientId: '', clientHost: '' }
@@ -151,6 +153,8 @@ export class GroupCoordinator {
     const { known, unknown } = resolveFetch(apiVersion, group, this.#parts.topics)
     const answer = await this.#ask('fetch-offsets', group.groupId, { ...known, requireStable }, caller)
     if (answer instanceof CoordinatorError) return fetchRefusal(apiVersion, group, answer.code)
+    // Nothing is written to answer, so nothing else shows that a later coordinator has taken commits (reliability H13).
+    if (this.#parts.mayBeSucceeded?.() === true) return fetchRefusal(apiVersion, group, ErrorCode.NOT_COORDINATOR)
     if (group.topics === null)
       return { ...answer, topics: currentTopics(answer.topics, apiVersion, this.#parts.topics) }
     return apiVersion >= FETCH_BATCH_VERSION ? { ...answer, topics: [...answer.topics, ...unknown] } : answer

@@ -45,6 +45,7 @@ export class BrokerHalf {
       },
       partitionCount: () => options.image().topic(OFFSETS_TOPIC)?.partitions.length ?? null,
       groupOperations: GROUP_OPERATIONS,
+      mayBeSucceeded: () => options.cluster.mayBeSucceeded?.() === true,
     })
     this.replicas = this.#newReplicas(env, image)
   }
