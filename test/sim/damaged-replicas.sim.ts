@@ -71,14 +71,14 @@ scenario('the only copy in sync stays as it is when it is damaged', { seeds: 20 
   const segments = logsOf(leader)
   leader.kill()
   flipBit(run, leader)
-  sim.net.heal()
+  // Still cut off from the others: they could catch up before the damage shows.
   leader.start()
   await run.until(() => partitionOf(leader) !== undefined, 'its log has been opened')
   if (partitionOf(leader)?.isDamaged === false) await readFromStart(leader)
   assert.equal(partitionOf(leader)?.isDamaged, true)
   await sim.runFor(20_000)
   assert.deepEqual(logsOf(leader), segments)
-  assert.equal(run.cluster.leaderOf('orders', 0), null, 'nobody leads without it')
+  assert.equal(run.cluster.leaderOf('orders', 0)?.nodeId, undefined, 'nobody leads without it')
 })
 
 function partitionOf({ node }: SimNode): Partition | undefined {

@@ -17,6 +17,8 @@ class Replica {
   isGivenUp = false
   /** As it was after the last event. */
   lineage: Lineage
+  /** Who led here until the last event, and does no more. */
+  resigned: Partition['leader'] = null
   #seenLeader: Partition['leader'] = null
   #seenLeaderEpoch = -1
   #seenHighWatermark = -1
@@ -36,6 +38,7 @@ class Replica {
     const leaderEpoch = leader === null ? -1 : leader.leaderEpoch
     const isLeader = leader === this.#seenLeader && leaderEpoch === this.#seenLeaderEpoch
     if (isLog && isLeader && highWatermark === this.#seenHighWatermark) return true
+    this.resigned = leader === null ? this.#seenLeader : null
     this.#seenLeader = leader
     this.#seenLeaderEpoch = leaderEpoch
     this.#seenHighWatermark = highWatermark
@@ -238,19 +241,20 @@ export class ReplicaInvariants {
   #checkHighWatermark(node: SimNode, known: Known, replica: Replica): void {
     const { partition } = replica
     const { highWatermark } = partition
-    if (partition.leader === null) {
-      const committed = known.committed.endOffset
-      assert(
-        highWatermark <= committed,
-        `I2: ${node.machine.name} takes ${highWatermark} for committed, ${committed} is`,
-      )
+    // What it committed before it gave way, in the same event, counts as well.
+    const leader = partition.leader ?? replica.resigned
+    const committed = known.committed.endOffset
+    if (leader === null) {
+      const text = `${node.machine.name} takes ${highWatermark} of ${known.name} for committed`
+      assert(highWatermark <= committed, `I2: ${text}, ${committed} is`)
       return
     }
+    if (partition.leader === null && highWatermark <= committed) return
     if (highWatermark === replica.highWatermark) return
     assert(highWatermark > replica.highWatermark, `I2: the high watermark of ${partition.dump()} was higher`)
     replica.highWatermark = highWatermark
-    if (highWatermark <= known.committed.endOffset) return
-    for (const id of partition.leader.isr) {
+    if (highWatermark <= committed) return
+    for (const id of leader.isr) {
       const holder = known.replicas.get(id)
       const held = holder?.counted ?? 0
       assert(held >= highWatermark, `I2: ${partition.dump()} has committed what node ${id} holds only up to ${held}`)
