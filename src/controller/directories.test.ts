@@ -74,6 +74,18 @@ test('a damaged replica is not eligible beside others that have everything, but 
   assert.deepEqual([partition(cluster, 1).leader, partition(cluster, 1).isr, partition(cluster, 1).elr], [-1, [], [3]])
 })
 
+test('a damaged replica begins a leader epoch: it may be fetched anew, and what it held before must count no more', () => {
+  const cluster = orders()
+  assign(cluster, LOST, [0, 1], { brokerId: 3 })
+  assert.equal(partition(cluster).leaderEpoch, 0)
+  assign(cluster, LOST, [0], { brokerId: 3, isDamaged: true })
+  assign(cluster, LOST, [1], { brokerId: 2, isDamaged: true })
+  for (const { leader, leaderEpoch } of [partition(cluster), partition(cluster, 1)])
+    assert.deepEqual([leader, leaderEpoch], [1, 1])
+  assign(cluster, LOST, [0, 1], { isDamaged: true })
+  assert.deepEqual([partition(cluster).leader, partition(cluster).leaderEpoch], [2, 2])
+})
+
 test('a failed directory takes the replicas in it, and those only', () => {
   const cluster = orders()
   assign(cluster, dir(1), [0])

@@ -77,7 +77,8 @@ class Assignment {
     const lost = place.isDamaged && isr.length > 0 ? [brokerId] : []
     const target: PartitionTarget = {
       directories: new Map([[brokerId, place.id]]),
-      ...(works ? {} : { isr, lost }),
+      // Its broker may fetch it anew as soon as it hears of this, in the same life (KIP-903 tells lives apart, not logs).
+      ...(works ? {} : { isr, lost, beginsEpoch: place.isDamaged }),
     }
     const change = changeOf(partition, target, this.#rulings.of(topic))
     if (change === null) return null

@@ -12,6 +12,8 @@ export interface PartitionTarget {
   readonly lost?: readonly number[]
   /** Its disk is another, empty one: not even as the last leader may it lead again. */
   readonly emptied?: number
+  /** A replica begins anew: what it fetched until now, and asked for last, must not be taken for what it holds then. */
+  readonly beginsEpoch?: boolean
   readonly leaderRecoveryState?: number
   /** By broker; where a replica lies that did not lie there before. */
   readonly directories?: ReadonlyMap<number, string>
@@ -75,6 +77,7 @@ export function changeOf(partition: PartitionImage, target: PartitionTarget, rul
   if (found.leader !== partition.leader) fields.leader = found.leader
   // The leader must stop waiting for those that are gone, and they must not be taken for followers of this epoch.
   else if (!partition.replicas.every((id) => replicas.includes(id))) fields.leader = found.leader
+  else if (target.beginsEpoch === true && found.leader !== NO_LEADER) fields.leader = found.leader
   if (!sameList(isr, partition.isr)) fields.isr = isr
   if (!sameList(after.elr, partition.elr)) fields.eligibleLeaderReplicas = after.elr
   const lastLeader = lastLeaderAfter(partition, fields.leader, rules).filter((id) => id !== target.emptied)

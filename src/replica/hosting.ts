@@ -116,13 +116,18 @@ export class Hosting {
     this.#failed.add(partition)
   }
 
-  /** Another node leads, the controller has heard of the damage, and this copy is neither in sync nor eligible. */
-  #isReplaceable({ topicPartition, topicId, name, removed }: Partition): boolean {
+  /**
+   * Another node leads, the controller has heard of the damage, and this copy is neither in sync nor eligible. The leader
+   * epoch is a later one than any in which the log was fetched for: its leader knows nothing of what this log held, and
+   * refuses fetches that were sent for it. Else the new log, still empty, could be taken into the ISR in the old one's place.
+   */
+  #isReplaceable({ topicPartition, topicId, name, removed, usedEpoch }: Partition): boolean {
     const { nodeId } = this.#options
     const topic = this.#hosted.image.topic(topicPartition.topic)
     const placed = topic?.partitions[topicPartition.partition]
     if (placed === undefined || topic?.topicId !== topicId || removed || this.#isStopped) return false
-    const { replicas, directories, leader, isr, elr } = placed
+    const { replicas, directories, leader, leaderEpoch, isr, elr } = placed
+    if (leaderEpoch <= usedEpoch) return false
     if (directories[replicas.indexOf(nodeId)] !== LOST_DIRECTORY) return false
     if (leader < 0 || leader === nodeId || isr.includes(nodeId) || elr.includes(nodeId)) return false
     return (this.#repairs.get(name) ?? 0) < REPAIRS_MAX

@@ -66,6 +66,8 @@ export class Partition implements Expiring {
   /** As the last image had them; -1 for no leader. */
   leaderId = -1
   leaderEpoch = -1
+  /** The last in which this log was led or followed: no fetch tells of it in a later one. -1: it never was. */
+  usedEpoch = -1
   leader: PartitionLeader | null = null
   /** While another node leads; never with `leader`. */
   follower: PartitionFollower | null = null
@@ -158,6 +160,7 @@ export class Partition implements Expiring {
     this.#endFollowing()
     log.keepsTail = true
     log.assignLeaderEpoch(options.leaderEpoch)
+    this.usedEpoch = options.leaderEpoch
     this.leader = new PartitionLeader({
       ...options,
       durability: this.settings.log.durabilityMode,
@@ -179,6 +182,7 @@ export class Partition implements Expiring {
     // The successor may lack some of it.
     log.keepsTail = this.isHandingOver
     this.#endFollowing()
+    this.usedEpoch = leaderEpoch
     this.follower = new PartitionFollower({ leaderId, leaderEpoch, highWatermark: this.#highWatermark })
     return this.follower
   }

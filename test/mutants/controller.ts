@@ -41,4 +41,12 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a log fetched anew in the epoch of the damaged one',
+    scenario: 'a fetch for a damaged log arrives when its place has been taken by an empty one',
+    edits: [
+      { file: 'controller/directories.ts', from: 'beginsEpoch: place.isDamaged', to: 'beginsEpoch: false' },
+      { file: 'replica/hosting.ts', from: '    if (leaderEpoch <= usedEpoch) return false\n', to: '' },
+    ],
+  },
 ]

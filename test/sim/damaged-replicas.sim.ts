@@ -1,6 +1,7 @@
 /** Bits that flip in what was durable (reliability S3): the replica leads nothing, is fetched anew, and is in sync again. */
 import assert from 'node:assert/strict'
 import type { Partition } from '../../src/replica/partition.ts'
+import { PlainProducer } from '../../src/sim/clients/plain-producer.ts'
 import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { scenario } from '../../src/sim/scenario.ts'
 import { ClusterRun } from './support/cluster-run.ts'
@@ -60,6 +61,34 @@ scenario('damage where nobody reads is found by looking through the logs, and re
   await repaired(run, damaged)
   await run.finish()
 })
+
+scenario(
+  'a fetch for a damaged log arrives when its place has been taken by an empty one, and nobody writes',
+  { seeds: 30 },
+  async (sim) => {
+    const settings = { 'log.scrub.interval.ms': '1000' }
+    const run = await ClusterRun.begin(sim, { settings, nodes: 4, controllers: 1, zones: 4 })
+    await run.until(() => run.isr.length === 3, 'all are in sync')
+    await sim.runFor(CHECKPOINTED_MS)
+    const { leader, cluster, load } = run
+    const [damaged] = run.followers
+    const { client } = cluster.client('gina')
+    const last = new PlainProducer({ name: 'gina', topic: 'orders', client, history: load.history, acks: 'leader' })
+    // Nobody else writes from now on.
+    sim.net.cutLinks(
+      load.machines.flatMap(({ host }) => cluster.nodes.map(({ machine }) => [host, machine.host] as const)),
+    )
+    await sim.runFor(1000)
+    // The way to the controller stays open.
+    sim.net.holdBack(damaged.machine.host, leader.machine.host, 500 + sim.streams.faults.float() * 4000)
+    // The follower is given one record more, and asks for the next: by that it tells that it holds all there is.
+    await last.send(0, 1)
+    await sim.runFor(sim.streams.faults.float() * 100)
+    flipBit(run, damaged)
+    await repaired(run, damaged)
+    await run.finish()
+  },
+)
 
 scenario('the only copy in sync stays as it is when it is damaged', { seeds: 20 }, async (sim) => {
   const run = await ClusterRun.begin(sim, { minInsync: 1, nodes: 6, controllers: 3 })
