@@ -203,10 +203,11 @@ export class Node implements HttpSource {
   }
 
   async #startBroker(logs: LogManager, quorum: Quorum, link: ControllerLink): Promise<void> {
-    this.#begin('registering with the controller')
+    this.#begin('looking at its earlier lives')
     const entry = await this.#newEntry(logs, quorum, link)
     const { lifecycle } = entry
     this.#parts.lifecycle = lifecycle
+    this.#begin('registering with the controller')
     const brokerEpoch = await entry.register()
     if (brokerEpoch >= 0) this.#registered.resolve()
     this.#begin('reading the metadata')
