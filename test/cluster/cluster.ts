@@ -159,13 +159,24 @@ export class Cluster {
     })
   }
 
-  /** Asks the leader of the partition, as the other nodes know it. */
+  /** Asks the leader of the partition, as most nodes know it: one that was cut off believes for a moment that it still leads. */
   readonly askLeader: AskLeader = async (topic, partition, call) =>
     this.#retried(60_000, async () => {
-      const leader = await this.leaderOf(topic, partition)
+      const leader = await this.#agreedLeader(topic, partition)
       if (leader < 0 || this.unreliable.has(leader)) throw new WireError(`${topic}-${partition} has no leader`, 5)
       return await this.askNode(this.node(leader), call, 10_000)
     })
+
+  async #agreedLeader(topic: string, partition: number): Promise<number> {
+    const answers = await Promise.allSettled(
+      this.#candidates.map((node) => this.askNode(node, (wire) => describe(wire, topic), 1000)),
+    )
+    const views = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const leaders = views.filter((each) => each.partition === partition).map(({ leader }) => leader)
+    const agreed = leaders.find((leader) => 2 * leaders.filter((other) => other === leader).length > leaders.length)
+    if (agreed === undefined) throw new WireError(`nobody or not all agree who leads ${topic}-${partition}`, 5)
+    return agreed
+  }
 
   async askCoordinator<T>(group: string, call: (wire: Wire) => Promise<T>): Promise<T> {
     return await this.#retried(60_000, async () => {
@@ -186,8 +197,12 @@ export class Cluster {
     }
   }
 
+  get #candidates(): Server[] {
+    return this.nodes.filter(({ place, isRunning }) => isRunning && !this.unreliable.has(place.nodeId))
+  }
+
   #next(): Server {
-    const candidates = this.nodes.filter(({ place, isRunning }) => isRunning && !this.unreliable.has(place.nodeId))
+    const candidates = this.#candidates
     const node = candidates[this.#turn++ % candidates.length]
     if (node === undefined) throw new WireError('no node to ask', 5)
     return node
