@@ -115,9 +115,6 @@ const SOURCES: readonly ConfigSource[] = [
   'group',
 ]
 
-function sourceOf(code: number): ConfigSource {
-  return SOURCES[code] ?? 'unknown'
-}
 /** What controllers are given to decide. */
 const DECISION_TIMEOUT_MS = 30_000
 
@@ -376,4 +373,8 @@ export function errorOf(errorCode: number, what: string, message: string | null 
 /** What a broker alone knows about itself is asked of that broker. */
 function configTarget({ kind, name }: ConfigResource): number | 'any' {
   return (kind === 'broker' || kind === 'broker-logger') && name !== '' ? Number(name) : 'any'
+}
+
+function sourceOf(code: number): ConfigSource {
+  return SOURCES[code] ?? 'unknown'
 }

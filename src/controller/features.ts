@@ -30,10 +30,11 @@ export const supportedFeatures: readonly SupportedFeature[] = [
   { name: ELR_FEATURE, min: 0, max: 1, initial: 1 },
 ]
 
-/** What a broker of ours says of itself when it registers. One that is told to acknowledge from memory has no mark. */
-export function registeredFeatures(countsDurable: boolean): SupportedFeature[] {
-  const mark = { name: DURABILITY_FEATURE, min: 0, max: 1, initial: 0 }
-  return countsDurable ? [...supportedFeatures, mark] : [...supportedFeatures]
+/** What a node of ours says of itself when it registers, as the requests want it. One that is told to acknowledge from memory has no mark. */
+export function registeredFeatures(countsDurable: boolean) {
+  const mark: SupportedFeature = { name: DURABILITY_FEATURE, min: 0, max: 1, initial: 0 }
+  const all = countsDurable ? [...supportedFeatures, mark] : supportedFeatures
+  return all.map(({ name, min, max }) => ({ name, minSupportedVersion: min, maxSupportedVersion: max }))
 }
 
 /** The first records of a new cluster; `staticValues` is what the node that founds it was started with. */

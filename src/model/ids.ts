@@ -16,6 +16,11 @@ export const NO_TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAA' as TopicId
 export const METADATA_TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId
 export const METADATA_TOPIC = '__cluster_metadata'
 
+/** The id of one life of a process, from a source of random bytes; none of the two reserved ids, which begin with zero bytes. */
+export function newIncarnationId(randomBytes: (length: number) => Buffer): string {
+  return Buffer.concat([Buffer.of(1), randomBytes(15)]).toString('base64url')
+}
+
 export interface TopicPartition {
   readonly topic: string
   readonly partition: number

@@ -1,6 +1,7 @@
 import { registeredFeatures } from '../controller/features.ts'
 import { sleep, type Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
+import { newIncarnationId } from '../model/ids.ts'
 import { BrokerHeartbeat, type BrokerHeartbeatResponse } from '../protocol/apis/broker-heartbeat.ts'
 import { BrokerRegistration } from '../protocol/apis/broker-registration.ts'
 import { ErrorCode, errorName, isRetriable } from '../protocol/errors.ts'
@@ -89,8 +90,7 @@ export class BrokerLifecycle {
   constructor(env: Env, options: BrokerLifecycleOptions) {
     this.#env = env
     this.#options = options
-    // The two reserved ids begin with zero bytes.
-    this.incarnationId = Buffer.concat([Buffer.of(1), env.randomBytes(15)]).toString('base64url')
+    this.incarnationId = newIncarnationId((length) => env.randomBytes(length))
   }
 
   get brokerEpoch(): number {
@@ -151,9 +151,7 @@ export class BrokerLifecycle {
   async #tryRegister(): Promise<ResponseOf<typeof BrokerRegistration> | null> {
     const { brokerId, clusterId, directoryId, listeners, rack, previousBrokerEpoch, controller } = this.#options
     const { ownIncarnations, countsDurable } = this.#options
-    const features = registeredFeatures(countsDurable).map(({ name, min, max }) => {
-      return { name, minSupportedVersion: min, maxSupportedVersion: max }
-    })
+    const features = registeredFeatures(countsDurable)
     try {
       return await controller.send(BrokerRegistration, {
         brokerId,

@@ -5,7 +5,7 @@ import type { BrokerContext } from '../controller/config-view.ts'
 import { bootstrapRecords, METADATA_VERSION, unservedFeatures } from '../controller/features.ts'
 import type { Env } from '../env/env.ts'
 import type { Address } from '../env/net.ts'
-import { METADATA_TOPIC, METADATA_TOPIC_ID, partitionName } from '../model/ids.ts'
+import { METADATA_TOPIC, METADATA_TOPIC_ID, newIncarnationId, partitionName } from '../model/ids.ts'
 import { type Endpoint, NO_DIRECTORY, type RaftOptions, type ReplicaKey } from '../raft/types.ts'
 import type { Peers } from '../rpc/peers.ts'
 import { defaultLogConfig, type LogConfig } from '../storage/config.ts'
@@ -113,8 +113,7 @@ function raftOptions(
     listener,
     bootstrap: join,
     canVote: isController,
-    // The two reserved ids begin with zero bytes.
-    strangerId: Buffer.concat([Buffer.of(1), env.randomBytes(15)]).toString('base64url'),
+    strangerId: newIncarnationId((length) => env.randomBytes(length)),
     hasMoved: broker.staticValues.get('controller.quorum.moved') === 'true',
     fetchBytesMax: number('controller.quorum.fetch.max.bytes'),
     snapshotBytesMax: number('controller.quorum.fetch.snapshot.max.bytes'),

@@ -179,13 +179,13 @@ export class Quorum {
     return this.#failure === null && this.#active?.epoch === this.#driver.raft.epoch
   }
 
-  /** Who does, as far as this node knows; null after a failure of its own. */
   /** For how long no leader of the quorum has been heard; 0 on the leader, which gives up by itself without a majority. */
   get leaderSilentMs(): number {
     if (this.isActive) return 0
     return this.#env.clock.monotonicMs() - this.#driver.raft.leaderHeardMs
   }
 
+  /** Who does, as far as this node knows; null after a failure of its own. */
   activeController(): number | null {
     return this.#failure === null ? this.#driver.raft.leaderId : null
   }

@@ -4,8 +4,10 @@ import { sleep, type Timer } from '../env/clock.ts'
 import type { Env } from '../env/env.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { isPlace } from '../raft/place.ts'
 import { Raft } from '../raft/raft.ts'
 import {
+  type Destination,
   type Effect,
   type Endpoint,
   type InboundRequest,
@@ -77,6 +79,7 @@ export class RaftDriver {
   #isFlushNoted = false
   #isWorking = false
   #isStopped = false
+  #hasToldOfPlace = false
   #timer: Timer | null = null
   #timerMs = Number.POSITIVE_INFINITY
   #lastTicket = 0
@@ -261,6 +264,7 @@ export class RaftDriver {
       case 'persist':
         return this.#persist(effect.state)
       case 'send':
+        if (isPlace(effect.to)) this.#tellOfPlace(effect.to)
         this.#requests.send(effect)
         return null
       case 'respond':
@@ -433,6 +437,21 @@ export class RaftDriver {
       this.#timerMs = Number.POSITIVE_INFINITY
       this.#tell({ type: 'tick' })
     })
+  }
+
+  /** Once in a process's life: without it nobody knew why a cluster that was moved as a whole stands still. */
+  #tellOfPlace({ host, port }: Destination): void {
+    if (this.#hasToldOfPlace) return
+    this.#hasToldOfPlace = true
+    const own = this.#options.raft.endpoints.map((endpoint) => `${endpoint.host}:${endpoint.port}`).join(', ')
+    this.#env.log.warn(
+      'This controller is known under another address, and takes part once the leader knows this one',
+      {
+        known: `${host}:${port}`,
+        own,
+        hint: 'a majority of the controllers has to be where the quorum knows them',
+      },
+    )
   }
 
   #fail(error: Error): void {

@@ -74,9 +74,7 @@ export class MetadataNode {
       clusterId,
       incarnationId: env.randomBytes(16).toString('base64url'),
       listeners: [{ name: 'PLAINTEXT', host: '127.0.0.1', port: 9092, securityProtocol: 0 }],
-      features: registeredFeatures(true).map(({ name, min, max }) => {
-        return { name, minSupportedVersion: min, maxSupportedVersion: max }
-      }),
+      features: registeredFeatures(true),
       rack: null,
       isMigratingZkBroker: false,
       logDirs: [directoryId],

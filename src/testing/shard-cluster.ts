@@ -128,9 +128,7 @@ export class ShardCluster {
       clusterId: TEST_CLUSTER_ID,
       incarnationId,
       listeners: [{ name: 'PLAINTEXT', host: host ?? `host-${id}`, port, securityProtocol: 0 }],
-      features: registeredFeatures(!isKafka).map(({ name, min, max }) => {
-        return { name, minSupportedVersion: min, maxSupportedVersion: max }
-      }),
+      features: registeredFeatures(!isKafka),
       rack: zone ?? null,
       isMigratingZkBroker: false,
       logDirs: broker.directories ?? [directory ?? Buffer.alloc(16, id + 50).toString('base64url')],

@@ -1,6 +1,7 @@
 import { sleep } from '../../env/clock.ts'
 import type { Env } from '../../env/env.ts'
 import { registeredFeatures } from '../../controller/features.ts'
+import { newIncarnationId } from '../../model/ids.ts'
 import { ControllerRegistration } from '../../protocol/apis/controller-registration.ts'
 import { ErrorCode, errorName } from '../../protocol/errors.ts'
 import type { Quorum } from '../../quorum/quorum.ts'
@@ -31,8 +32,7 @@ export class ControllerEntry {
     this.#quorum = parts.quorum
     this.#link = parts.link
     this.#endpoints = parts.endpoints
-    // The two reserved ids begin with zero bytes.
-    this.#incarnationId = Buffer.concat([Buffer.of(1), env.randomBytes(15)]).toString('base64url')
+    this.#incarnationId = newIncarnationId((length) => env.randomBytes(length))
   }
 
   /** Resolves when the metadata have it, or after `stop`. Rejects when the quorum fails or stops. */
@@ -53,9 +53,7 @@ export class ControllerEntry {
   }
 
   async #tryRegister(): Promise<void> {
-    const features = registeredFeatures(true).map(({ name, min, max }) => {
-      return { name, minSupportedVersion: min, maxSupportedVersion: max }
-    })
+    const features = registeredFeatures(true)
     const listeners = this.#endpoints.map((endpoint) => ({ ...endpoint, securityProtocol: PLAINTEXT }))
     const about = { incarnationId: this.#incarnationId, zkMigrationReady: false, listeners, features }
     try {
