@@ -5,7 +5,7 @@ import type { Logger } from '../env/logger.ts'
 import { Admin, Producer } from './client.ts'
 import { Faults } from './faults.ts'
 import { MemoryCluster } from './memory-cluster.ts'
-import { readAll } from './read-all.ts'
+import { countEver, readAll } from './read-all.ts'
 
 export interface MemoryBrokerOptions {
   /** Keys of `server.properties`. Topics come into being when they are first used, unless `auto.create.topics.enable` is false. */
@@ -95,9 +95,12 @@ export class MemoryBroker implements AsyncDisposable {
   ): Promise<ConsumerRecord[]> {
     const isThere = typeof wanted === 'number' ? (found: readonly unknown[]) => found.length >= wanted : wanted
     const deadlineMs = performance.now() + withinMs
-    for (;;) {
-      const found = await this.records(topic)
-      if (isThere(found)) return found
+    let found: ConsumerRecord[] = []
+    for (let seen = -1; ; ) {
+      const count = await countEver(this.#admin, topic)
+      if (count !== seen) found = await this.records(topic)
+      if (count !== seen && isThere(found)) return found
+      seen = count
       if (performance.now() > deadlineMs)
         throw new Error(`not in ${topic} within ${withinMs} ms; it has ${textOf(found)}`)
       await new Promise((resolve) => {

@@ -8,10 +8,21 @@ const POLL_MS = 1000
 
 /** The records that a topic has now, partition by partition; none where there is no such topic. */
 export async function readAll(servers: string, admin: Admin, topic: string): Promise<ConsumerRecord[]> {
-  const found = (await admin.listTopics({ internal: true })).find(({ name }) => name === topic)
-  const partitions = (found?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
+  const partitions = await partitionsOf(admin, topic)
   const records = await readTo(servers, partitions, await endsOf(admin, partitions))
   return partitions.flatMap((partition) => records.get(partition) ?? [])
+}
+
+/** Another number whenever records were added. */
+export async function countEver(admin: Admin, topic: string): Promise<number> {
+  const partitions = await partitionsOf(admin, topic)
+  const ends = await admin.listOffsets(partitions.map((partition) => ({ ...partition, at: 'latest' })))
+  return ends.values().reduce((sum, { offset }) => sum + offset, 0)
+}
+
+async function partitionsOf(admin: Admin, topic: string): Promise<TopicPartition[]> {
+  const found = (await admin.listTopics({ internal: true })).find(({ name }) => name === topic)
+  return (found?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
 }
 
 /** Where there is something to read, and up to where. */

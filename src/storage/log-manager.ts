@@ -1,21 +1,15 @@
 import { assert } from '../base/assert.ts'
-import { DiskError, type DiskLock, isOutOfSpace } from '../env/disk.ts'
+import { DiskError, type DiskLock } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
-import { METADATA_TOPIC_ID, NO_TOPIC_ID, partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
+import { partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import { type CleanerOwner, type CleanerStats, LogCleaner } from './cleaner/cleaner.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { writeCleanShutdown } from './clean-shutdown.ts'
 import { defaultLogConfig, type LogConfig } from './config.ts'
 import type { StorageContext } from './context.ts'
 import { type FolderOwner, type OpenedFolder, openFolder } from './data-folder.ts'
-import { CorruptLogError, DataFolderError, TopicIdMismatchError } from './errors.ts'
-import {
-  deletedDirectoryName,
-  FOLDER_LOCK,
-  isRecordFile,
-  PARTITION_METADATA,
-  strayDirectoryName,
-} from './file-names.ts'
+import { DataFolderError, TopicIdMismatchError } from './errors.ts'
+import { deletedDirectoryName, FOLDER_LOCK, strayDirectoryName } from './file-names.ts'
 import { makeDurableDirectory } from './files.ts'
 import { GroupedCall } from './grouped-call.ts'
 import { IndexCache } from './index-cache.ts'
@@ -23,9 +17,9 @@ import { recoverLog } from './log-recovery.ts'
 import { LogState } from './log-state.ts'
 import type { MetaProperties } from './meta-properties.ts'
 import { OpenFiles } from './open-files.ts'
-import { inParallel } from './parallel.ts'
+import { inParallel, PARALLEL_LOGS } from './parallel.ts'
+import { type FoundLog, PartitionDirectories } from './partition-directories.ts'
 import { PartitionLog } from './partition-log.ts'
-import { type PartitionIdentity, readPartitionMetadata, writePartitionMetadata } from './partition-metadata.ts'
 import { Remover } from './remover.ts'
 import { RetentionClock } from './retention-clock.ts'
 import { type ScrubLimits, Scrubber, type ScrubStats } from './scrubber.ts'
@@ -50,15 +44,6 @@ const DEFAULTS = {
   tailBytesMax: 128 * 1024 ** 2,
   checkpointIntervalMs: 5000,
   reserveBytes: 0,
-}
-
-/** Logs opened, closed or checkpointed at the same time. */
-const PARALLEL_LOGS = 16
-
-export interface FoundLog {
-  readonly topicPartition: TopicPartition
-  /** Null when the directory does not say. */
-  readonly topicId: TopicId | null
 }
 
 export interface FaultyLog {
@@ -91,8 +76,7 @@ export class LogManager {
   readonly #busy = new Set<string>()
   /** Found and not opened, or in vain: after an unclean stop such a log may still end in torn bytes. */
   readonly #untouched: Set<string>
-  /** Of the partitions found and still there; null: not read yet, or not said. */
-  readonly #identities: Map<string, PartitionIdentity | null>
+  readonly #directories: PartitionDirectories
   #onSpaceChange: (() => void) | null = null
   #isClosed = false
 
@@ -104,7 +88,6 @@ export class LogManager {
     this.metaProperties = opened.meta
     this.found = opened.found
     this.previousBrokerEpoch = opened.previousBrokerEpoch
-    this.#identities = new Map(opened.found.map((topicPartition) => [partitionName(topicPartition), null]))
     this.#untouched = new Set(opened.previousBrokerEpoch === null ? opened.found.map(partitionName) : [])
     this.#checkpoints = opened.checkpoints
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
@@ -135,6 +118,14 @@ export class LogManager {
       if (isFull) this.#remover.hurry()
       this.#onSpaceChange?.()
     }
+    this.#directories = new PartitionDirectories(env, {
+      folder,
+      found: opened.found,
+      checkpoints: opened.checkpoints,
+      noRoomFor: ({ reserveUse }) => space.reasonFor(reserveUse),
+      forgetCleaned: (name) => this.#cleaner.forget(name),
+      syncFolder: () => this.#syncFolder.call(),
+    })
     for (const name of opened.deleted) this.#remover.removeTree(`${folder}/${name}`)
     this.#checkpoints.start(options.checkpointIntervalMs)
   }
@@ -200,23 +191,8 @@ export class LogManager {
   }
 
   /** The topic ids of the partitions found, as their directories say. One that cannot be read is left out: opening it says why. */
-  async readFound(): Promise<FoundLog[]> {
-    const result: FoundLog[] = []
-    await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
-      try {
-        const identity = await readPartitionMetadata(this.#env.disk, this.#directory(topicPartition))
-        this.#identities.set(partitionName(topicPartition), identity)
-        result.push({ topicPartition, topicId: identity?.topicId ?? null })
-      } catch (error) {
-        if (!(error instanceof DiskError)) throw error
-      }
-    })
-    return result
-  }
-
-  /** Without those that were set aside or deleted. */
-  #stillFound(): TopicPartition[] {
-    return this.found.filter((topicPartition) => this.#identities.has(partitionName(topicPartition)))
+  readFound(): Promise<FoundLog[]> {
+    return this.#directories.readFound()
   }
 
   /**
@@ -226,12 +202,12 @@ export class LogManager {
    */
   async openFound(configOf: (topic: string) => LogConfig = () => defaultLogConfig): Promise<FaultyLog[]> {
     const faulty: FaultyLog[] = []
-    await inParallel(this.#stillFound(), PARALLEL_LOGS, async (topicPartition) => {
+    await inParallel(this.#directories.stillFound, PARALLEL_LOGS, async (topicPartition) => {
       const name = partitionName(topicPartition)
       if (this.#logs.has(name)) return
       try {
-        if ((await this.#readIdentity(name)) === null) {
-          if (await this.#holdsData(name)) throw this.#isNobodys(name)
+        if ((await this.#directories.readIdentity(name)) === null) {
+          if (await this.#directories.holdsData(name)) throw this.#directories.nobodys(name)
           this.#untouched.delete(name)
           return
         }
@@ -259,7 +235,7 @@ export class LogManager {
       return open
     }
     return this.#exclusively(name, async () => {
-      const actualId = await this.#identify(topicPartition, topicId, config)
+      const actualId = await this.#directories.identify(topicPartition, topicId, config)
       const state = new LogState(this.#context, { topicPartition, topicId: actualId }, config)
       const input = this.#checkpoints.recoveryInputOf(name)
       await recoverLog(state, input)
@@ -288,71 +264,6 @@ export class LogManager {
     }
   }
 
-  /** Null when the directory does not say. */
-  async #readIdentity(name: string): Promise<PartitionIdentity | null> {
-    return this.#identities.get(name) ?? (await readPartitionMetadata(this.#env.disk, `${this.#folder}/${name}`))
-  }
-
-  async #holdsData(name: string): Promise<boolean> {
-    const directory = `${this.#folder}/${name}`
-    for (const file of await this.#env.disk.list(directory)) {
-      if (!isRecordFile(file)) continue
-      if (((await this.#env.disk.stat(`${directory}/${file}`))?.bytes ?? 0) > 0) return true
-    }
-    return false
-  }
-
-  #isNobodys(name: string): CorruptLogError {
-    const file = `${this.#folder}/${name}/${PARTITION_METADATA}`
-    return new CorruptLogError(file, 0, 'it is missing or does not say to which topic the data beside it belongs')
-  }
-
-  /** Returns whether the directory is still there. */
-  async #settleNobodys(topicPartition: TopicPartition): Promise<boolean> {
-    const name = partitionName(topicPartition)
-    if (!(await this.#holdsData(name))) return true
-    const { recoveryPoint, isRecoveryPointKnown } = this.#checkpoints.recoveryInputOf(name)
-    if (recoveryPoint > 0 || !isRecoveryPointKnown) throw this.#isNobodys(name)
-    const { topic, partition } = topicPartition
-    this.#env.log.warn('A directory does not say to which topic its data belongs; it is set aside', {
-      topic,
-      partition,
-    })
-    await this.#renameAway(topicPartition, strayDirectoryName)
-    this.#identities.delete(name)
-    return false
-  }
-
-  /** Makes the directory when there is none, and settles whose it is. */
-  async #identify(topicPartition: TopicPartition, topicId: TopicId | null, config: LogConfig): Promise<TopicId> {
-    const { disk } = this.#env
-    const name = partitionName(topicPartition)
-    const directory = this.#directory(topicPartition)
-    let isThere = this.#identities.has(name) || (await disk.stat(directory)) !== null
-    const found = isThere ? await this.#readIdentity(name) : null
-    // The id of the metadata log is always the same: it cannot be another one's.
-    const mayBeAnothers = isThere && found === null && topicId !== null && topicId !== METADATA_TOPIC_ID
-    if (mayBeAnothers) isThere = await this.#settleNobodys(topicPartition)
-    if (!isThere) {
-      assert(topicId !== null, `a new log in ${directory} needs a topic id`)
-      const reason = this.#context.space.reasonFor(config.reserveUse)
-      if (reason !== null) throw new DiskError('ENOSPC', directory, reason)
-      // What the checkpoints may say of the name is about another log.
-      await this.#checkpoints.remove(name)
-      await this.#cleaner.forget(name)
-      await disk.makeDirectory(directory)
-    }
-    if (found !== null && topicId !== null && found.topicId !== topicId)
-      throw new TopicIdMismatchError(directory, found.topicId, topicId)
-    const { partition } = topicPartition
-    if (found !== null && found.partition !== null && found.partition !== partition) {
-      const reason = `the directory is that of partition ${found.partition} of the same topic`
-      throw new CorruptLogError(`${directory}/${PARTITION_METADATA}`, 0, reason)
-    }
-    if (found === null && topicId !== null) await writePartitionMetadata(disk, directory, { topicId, partition })
-    return found?.topicId ?? topicId ?? NO_TOPIC_ID
-  }
-
   async #exclusively<T>(name: string, action: () => Promise<T>): Promise<T> {
     assert(!this.#isClosed, `${name}: the log manager is closed`)
     assert(!this.#busy.has(name), `${name} is being opened or removed`)
@@ -362,10 +273,6 @@ export class LogManager {
     } finally {
       this.#busy.delete(name)
     }
-  }
-
-  #directory(topicPartition: TopicPartition): string {
-    return `${this.#folder}/${partitionName(topicPartition)}`
   }
 
   /** Closes and removes the partition. Its name is free when this resolves; the files go in the background. */
@@ -379,7 +286,7 @@ export class LogManager {
    * directory that a crash left without any is removed.
    */
   async quarantine(topicPartition: TopicPartition): Promise<void> {
-    const isEmpty = await this.#env.disk.list(this.#directory(topicPartition)).then(
+    const isEmpty = await this.#env.disk.list(this.#directories.path(topicPartition)).then(
       (names) => names.length === 0,
       () => false,
     )
@@ -395,38 +302,12 @@ export class LogManager {
     return this.#exclusively(name, async () => {
       const log = this.#logs.get(name)
       this.#logs.delete(name)
-      this.#identities.delete(name)
+      this.#directories.forget(name)
       this.#untouched.delete(name)
       await log?.abandon()
       await this.#cleaner.forget(name)
-      return this.#renameAway(topicPartition, nameFor)
+      return this.#directories.rename(topicPartition, nameFor)
     })
-  }
-
-  /** Null when there is no such directory. */
-  async #renameAway(
-    topicPartition: TopicPartition,
-    nameFor: (topicPartition: TopicPartition, unique: string) => string,
-  ): Promise<string | null> {
-    const directory = this.#directory(topicPartition)
-    const isThere = (await this.#env.disk.stat(directory)) !== null
-    const target = `${this.#folder}/${nameFor(topicPartition, this.#env.randomBytes(16).toString('hex'))}`
-    if (isThere) await this.#env.disk.rename(directory, target)
-    await this.#noteRemoval(partitionName(topicPartition))
-    return isThere ? target : null
-  }
-
-  /**
-   * Makes a removal durable. Without room or descriptors it may come back with a power cut, as something that nobody
-   * knows; the name is not given to another log before this has been made up for.
-   */
-  async #noteRemoval(name: string): Promise<void> {
-    for (const note of [() => this.#syncFolder.call(), () => this.#checkpoints.remove(name)]) {
-      await note().catch((error: Error) => {
-        if (!isOutOfSpace(error)) throw error
-        this.#env.log.warn('A removal was not noted down; it will be later', { name, reason: error.message })
-      })
-    }
   }
 
   /**

@@ -1,3 +1,6 @@
+/** Logs opened, closed or looked at at the same time. */
+export const PARALLEL_LOGS = 16
+
 /** Runs `action` for every item, at most `atOnceMax` at the same time. Rejects with the first error, after all have ended. */
 export async function inParallel<T>(
   items: readonly T[],

@@ -173,7 +173,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
         to: 'if (placed === undefined) return',
       },
       {
-        file: 'storage/log-manager.ts',
+        file: 'storage/partition-directories.ts',
         from: '    if (found !== null && topicId !== null && found.topicId !== topicId)\n      throw new TopicIdMismatchError(directory, found.topicId, topicId)\n',
         to: '',
       },
