@@ -16,6 +16,12 @@ export const ExitCode = {
 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
+/** Ends the command with what failed, a line each; returns when nothing did. */
+export function failWith(errors: readonly (Error | null)[]): void {
+  const lines = errors.flatMap((error) => (error === null ? [] : [error.message]))
+  if (lines.length > 0) throw new CommandError(ExitCode.failed, lines.join('\nmillrace: '))
+}
+
 /** Ends the command with `code`; `message` goes to stderr, without a stack. */
 export class CommandError extends Error {
   override name = 'CommandError'

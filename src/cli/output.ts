@@ -17,7 +17,7 @@ export function write(text: string | Uint8Array): Promise<void> {
 
 /** One JSON document, or the lines for people. */
 export function print(format: OutputFormat, json: unknown, lines: readonly string[]): Promise<void> {
-  return write(format === 'json' ? `${JSON.stringify(json, null, 2)}\n` : `${lines.join('\n')}\n`)
+  return write(format === 'json' ? `${JSON.stringify(json, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
 }
 
 /** Columns under their heads; numbers to the right. */

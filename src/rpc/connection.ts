@@ -274,7 +274,8 @@ export function parseAddresses(text: string, fail: (message: string) => Error): 
       const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(part)
       const port = Number(match?.[3])
       const host = match?.[1] ?? match?.[2]
-      if (host === undefined || !(port > 0 && port < 65_536)) throw fail(`no address: ${part} (host:port is wanted)`)
+      if (host === undefined || !(port > 0 && port < 65_536))
+        throw fail(`no address: ${part} (host:port is wanted, with a port from 1 to 65535)`)
       return { host, port }
     })
   if (addresses.length === 0) throw fail('no address of a server')

@@ -11,13 +11,14 @@ import { allNodes, servingNodes } from './targets.ts'
 
 export async function drain(node: string, flags: ClusterFlags): Promise<void> {
   const nodeId = Number(node)
-  if (!Number.isInteger(nodeId)) throw new CommandError(ExitCode.usage, `'${node}' is no node id`)
+  if (!Number.isInteger(nodeId)) throw new CommandError(ExitCode.usage, `'${node}' is no node id: a number is wanted`)
   await withCluster(flags, async ({ admin }) => {
     const facts = await gatherFacts(admin, Date.now())
-    const isKnown =
-      facts.cluster.brokers.some((broker) => broker.nodeId === nodeId) ||
-      facts.quorum?.voters.some((voter) => voter.nodeId === nodeId) === true
-    if (!isKnown) throw new CommandError(ExitCode.failed, `there is no node ${nodeId}`)
+    const known = new Set([...facts.cluster.brokers, ...(facts.quorum?.voters ?? [])].map((each) => each.nodeId))
+    if (!known.has(nodeId)) {
+      const all = [...known].sort((one, other) => one - other).join(', ')
+      throw new CommandError(ExitCode.failed, `there is no node ${nodeId}, only ${all}`)
+    }
     await (flags.remove ? remove(admin, nodeId, facts, flags) : empty(admin, nodeId, facts, flags))
   })
 }

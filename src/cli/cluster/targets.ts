@@ -18,7 +18,8 @@ export function partitionsNamed(names: readonly string[], all: readonly Partitio
 export function nodesNamed(text: string, serving: readonly number[]): number[] {
   const ids = text.split(',').map((part) => {
     const id = Number(part.trim())
-    if (part.trim() === '' || !Number.isInteger(id)) throw new CommandError(ExitCode.usage, `'${part}' is no node id`)
+    if (part.trim() === '' || !Number.isInteger(id))
+      throw new CommandError(ExitCode.usage, `'${part}' is no node id; these are: ${serving.join(', ')}`)
     if (!serving.includes(id)) {
       throw new CommandError(ExitCode.failed, `node ${id} does not serve; these do: ${serving.join(', ')}`)
     }

@@ -21,7 +21,11 @@ export async function consume(topics: readonly string[], flags: ConsumeFlags): P
   const print = printerOf(flags.format)
   const limit = parseCount('--num', flags.num) ?? Number.POSITIVE_INFINITY
   const range = parseOffsetRange(flags.offset, Date.now())
-  if (range === null) throw new CommandError(ExitCode.usage, `--offset ${flags.offset} is not understood; see --help`)
+  if (range === null)
+    throw new CommandError(
+      ExitCode.usage,
+      `--offset ${flags.offset} is not understood: an offset, start, end, @ with a time or -1h, and a range of two as in @-1h:end are`,
+    )
   if (isReversed(range)) throw new CommandError(ExitCode.usage, `--offset ${flags.offset} ends before it begins`)
   await withCluster(flags, async (session) => {
     const reader =
@@ -64,7 +68,10 @@ async function assigned(
     partitions.map(({ partition }) => ({ topic: name, partition })),
   )
   const missing = wanted?.find((number) => all.every(({ partition }) => partition !== number))
-  if (missing !== undefined) throw new CommandError(ExitCode.failed, `${topics.join(', ')} has no partition ${missing}`)
+  if (missing !== undefined) {
+    const last = Math.max(...all.map(({ partition }) => partition))
+    throw new CommandError(ExitCode.failed, `${topics.join(', ')} has no partition ${missing}, only 0 to ${last}`)
+  }
   const chosen = all.filter(({ partition }) => wanted === undefined || wanted.includes(partition))
   const ranges = (await resolveRange(admin, chosen, range)).filter(({ from, until }) => until === null || from < until)
   const consumer = new Consumer(client, {

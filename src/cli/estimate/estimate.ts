@@ -2,7 +2,7 @@ import { CommandError, ExitCode } from '../exit-code.ts'
 import { print, table } from '../output.ts'
 import { parseDuration } from '../records/time-text.ts'
 import type { EstimateFlags } from './command.ts'
-import { formatQuantity, parseQuantity } from './quantities.ts'
+import { formatQuantity, parseQuantity, QUANTITY_MAX } from './quantities.ts'
 import { type HostLimits, size, type Workload } from './sizing.ts'
 
 export async function estimate(flags: EstimateFlags): Promise<void> {
@@ -33,7 +33,12 @@ function hostOf({ disk, writeRate, partitionRate }: EstimateFlags): HostLimits {
 }
 
 function quantity(flag: string, text: string): number {
-  return parseQuantity(text) ?? refuse(`${flag} ${text}: a number above 0 is wanted, as in 2M, 1KB or 150MB/s`)
+  return (
+    parseQuantity(text) ??
+    refuse(
+      `${flag} ${text}: a number above 0 and up to ${formatQuantity(QUANTITY_MAX, '')} is wanted, as in 2M, 1KB or 150MB/s`,
+    )
+  )
 }
 
 function seconds(flag: string, text: string): number {

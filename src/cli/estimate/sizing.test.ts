@@ -54,6 +54,6 @@ test('quantities are read with decimal prefixes, and nothing else is', () => {
   ] as const) {
     assert.equal(parseQuantity(text), value, text)
   }
-  for (const text of ['', '0', '-1', '1KiB', '2X', 'M', '1e6', '1 2', '9'.repeat(400)])
+  for (const text of ['', '0', '-1', '1KiB', '2X', 'M', '1e6', '1 2', '9'.repeat(400), '2E'])
     assert.equal(parseQuantity(text), null, text)
 })

@@ -1,5 +1,5 @@
 import { withCluster } from '../connect.ts'
-import { CommandError, ExitCode } from '../exit-code.ts'
+import { failWith } from '../exit-code.ts'
 import { print } from '../output.ts'
 import { counted } from '../quantity.ts'
 import type { GroupFlags } from './command.ts'
@@ -17,15 +17,15 @@ export async function removeGroups(groupIds: readonly string[], flags: GroupFlag
       return
     }
     const results = await admin.groups.delete(groupIds)
-    const failed = results.filter(({ error }) => error !== null)
+    const errors = results.map(({ error }) => error)
+    const removed = errors.every((error) => error === null)
     const shown = results.map(({ groupId, error }) => ({
       groupId,
       removed: error === null,
-      ...(error === null ? {} : { error: error.code }),
+      ...(error === null ? {} : { error: error.code, message: error.message }),
     }))
-    const lines = results.map(({ groupId, error }) => error?.message ?? `removed ${groupId}`)
-    await print(flags.format, { removed: true, groups: shown }, lines)
-    if (failed.length > 0)
-      throw new CommandError(ExitCode.failed, `${failed.length} of ${counted(groupIds.length, 'group')} not removed`)
+    const lines = results.flatMap(({ groupId, error }) => (error === null ? [`removed ${groupId}`] : []))
+    await print(flags.format, { removed, groups: shown }, lines)
+    failWith(errors)
   })
 }

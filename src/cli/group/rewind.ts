@@ -81,7 +81,7 @@ async function chosenPartitions(
     const count = topics.find(({ name }) => name === topic)?.partitions.length ?? 0
     for (const partition of numbers ?? Array.from({ length: count }, (_, index) => index)) {
       if (!(partition >= 0 && partition < count)) {
-        throw new CommandError(ExitCode.usage, `--topic ${topic}: it has the partitions 0 to ${count - 1}`)
+        throw new CommandError(ExitCode.usage, `--topic ${topic}:${partition}: it has the partitions 0 to ${count - 1}`)
       }
       chosen.set({ topic, partition }, true)
     }

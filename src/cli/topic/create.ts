@@ -1,6 +1,6 @@
 import { ErrorCode } from '../../protocol/errors.ts'
 import { withCluster } from '../connect.ts'
-import { CommandError, ExitCode } from '../exit-code.ts'
+import { failWith } from '../exit-code.ts'
 import { print } from '../output.ts'
 import { counted } from '../quantity.ts'
 import type { TopicFlags } from './command.ts'
@@ -23,13 +23,12 @@ export async function createTopics(names: readonly string[], flags: TopicFlags):
         ? { name, created: true, topicId, partitions: count, replicas: copies, ...(note === null ? {} : { note }) }
         : { name, created: false, error: error.code, message: error.message },
     )
-    const lines = created.map(({ name, error, note, partitions: count, replicationFactor: copies }) => {
+    const lines = created.flatMap(({ name, error, note, partitions: count, replicationFactor: copies }) => {
       const made = `created ${name}: ${counted(count, 'partition')}, ${counted(copies, 'copy', 'copies')} of each`
-      if (error === null) return note === null ? made : `${made}. ${note}`
-      return failed.some((topic) => topic.name === name) ? error.message : `${name} exists already`
+      if (error === null) return [note === null ? made : `${made}. ${note}`]
+      return failed.some((topic) => topic.name === name) ? [] : [`${name} exists already`]
     })
     await print(flags.format, shown, lines)
-    if (failed.length > 0)
-      throw new CommandError(ExitCode.failed, `${failed.length} of ${counted(names.length, 'topic')} not created`)
+    failWith(failed.map(({ error }) => error))
   })
 }

@@ -1,5 +1,5 @@
 import { withCluster } from '../connect.ts'
-import { CommandError, ExitCode } from '../exit-code.ts'
+import { failWith } from '../exit-code.ts'
 import { print } from '../output.ts'
 import { counted, formatBytes } from '../quantity.ts'
 import type { TopicFlags } from './command.ts'
@@ -25,18 +25,18 @@ export async function removeTopics(names: readonly string[], flags: TopicFlags):
       return
     }
     const results = await admin.deleteTopics(names)
-    const failed = results.filter(({ error }) => error !== null)
+    const errors = results.map(({ error }) => error)
+    const removed = errors.every((error) => error === null)
     const shown = results.map(({ name, error }) => ({
       name,
       removed: error === null,
-      ...(error === null ? {} : { error: error.code }),
+      ...(error === null ? {} : { error: error.code, message: error.message }),
     }))
     await print(
       flags.format,
-      { removed: true, topics: shown },
-      results.map(({ name, error }) => error?.message ?? `removed ${name}`),
+      { removed, topics: shown },
+      results.flatMap(({ name, error }) => (error === null ? [`removed ${name}`] : [])),
     )
-    if (failed.length > 0)
-      throw new CommandError(ExitCode.failed, `${failed.length} of ${counted(names.length, 'topic')} not removed`)
+    failWith(errors)
   })
 }
