@@ -18,7 +18,8 @@ const levels: readonly (readonly string[])[] = [
   ['coordinator', 'quorum', 'replica', 'tiered'],
   ['server', 'client'],
   ['env-node', 'sim'],
-  ['cli', 'embedded'],
+  ['embedded'],
+  ['cli'],
 ]
 
 /** Folders whose reach is narrower than their level. */

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { CommandError, ExitCode } from './exit-code.ts'
 import { addCluster } from './cluster/command.ts'
 import { addConsume } from './consume/command.ts'
+import { addDev } from './dev/command.ts'
 import { addDump } from './dump/command.ts'
 import { addEstimate } from './estimate/command.ts'
 import { addExplain } from './explain/command.ts'
@@ -30,6 +31,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   addConsume(program)
   addGroup(program)
   addCluster(program)
+  addDev(program)
   addDump(program)
   addEstimate(program)
   addExplain(program)

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { Cli } from '../support/cli.ts'
+import { removeTemporary, root, temporaryDirectory } from '../support/files.ts'
+import { run } from '../support/process.ts'
+import { missingTools, pythonPath } from '../support/toolchain.ts'
+
+const COMMAND = join(root, 'bin', 'millrace')
+
+/** A running `millrace dev`, held by a pipe. */
+async function dev(context: TestContext, ...args: string[]) {
+  const child = spawn(COMMAND, ['dev', '--format', 'json', ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  context.after(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  const { bootstrap, control } = JSON.parse(line) as { bootstrap: string; control: string }
+  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${control}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
+  }
+  return { child, ended, bootstrap, ask }
+}
+
+test('a broker for tests does what they ask by HTTP, and ends with whoever holds its stdin', async (context) => {
+  const { child, ended, bootstrap, ask } = await dev(context, '--topic', 'orders:1')
+  const cli = new Cli(context, bootstrap)
+  await cli.text(['produce', 'orders', '-f', '%k:%v\\n'], 'ada:tea\n')
+  await ask('POST', '/topics/orders/records', ['milk', { valueBase64: '/w==', headers: [{ key: 'h', value: '1' }] }])
+  const { json } = await ask('GET', '/topics/orders/records?count=3')
+  assert.deepEqual(
+    (json as unknown as Record<string, unknown>[]).map(({ timestampMs: _, topic: __, ...rest }) => rest),
+    [
+      { partition: 0, offset: 0, key: 'ada', value: 'tea' },
+      { partition: 0, offset: 1, key: null, value: 'milk' },
+      { partition: 0, offset: 2, key: null, valueBase64: '/w==', headers: [{ key: 'h', value: '1' }] },
+    ],
+  )
+  await cli.text(['consume', 'orders', '-g', 'billing', '-n', '2'])
+  assert.equal((await ask('GET', '/groups/billing')).json['lag'], 1)
+
+  const late = await ask('GET', '/topics/orders/records?count=4&withinMs=1')
+  assert.equal(late.status, 408)
+  assert.match(String(late.json['error']), /not in orders within 1 ms; it has 3 records/)
+  for (const [method, path, body, expected] of [
+    ['POST', '/faults', { api: 'Prod', type: 'disconnect' }, /no API Prod/],
+    ['POST', '/faults', { api: 'Produce', type: 'explode' }, /disconnect, lose-answer, delay or error/],
+    ['POST', '/clock/advance', { by: 'a week' }, /no duration/],
+    ['POST', '/topics', { name: 'orders' }, /TOPIC_ALREADY_EXISTS/],
+    ['POST', '/topics/orders/records', { value: 'x' }, /an array of records/],
+  ] as const) {
+    const { status, json } = await ask(method, path, body)
+    assert.equal(status, 400, path)
+    assert.match(String(json['error']), expected)
+  }
+  assert.equal((await ask('GET', '/nothing')).status, 404)
+  assert.equal((await ask('POST', '/reset', undefined, { origin: 'http://evil.example' })).status, 403)
+
+  await ask('POST', '/reset')
+  assert.deepEqual((await ask('GET', '/topics/orders/records')).json, [])
+  child.stdin.end()
+  assert.deepEqual(await ended, [0, null])
+})
+
+test('what is wrong with the command line of a broker for tests is said before anything is started', async (context) => {
+  const { bootstrap } = await dev(context)
+  const cli = new Cli(context, bootstrap)
+  const port = bootstrap.split(':')[1] as string
+  for (const [args, code, expected] of [
+    [['--port', port], 4, /in use|EADDRINUSE/],
+    [['--port', 'x'], 2, /--port x: a number/],
+    [['--topic', 'a:0'], 2, /NAME:PARTITIONS/],
+    [['-o', 'num.partition=1'], 2, /num\.partitions/],
+  ] as const) {
+    const { code: ended, stderr } = await cli.run(['dev', ...args])
+    assert.equal(ended, code, stderr)
+    assert.match(stderr, expected)
+  }
+})
+
+test('the example in Python runs as it is documented', async (context) => {
+  const missing = await missingTools(['python-client'])
+  if (missing.length > 0) return context.skip(`no ${missing.join(', ')}`)
+  const directory = temporaryDirectory('python')
+  context.after(() => removeTemporary(directory))
+  const text = readFileSync(join(root, 'docs', 'embedding.md'), 'utf8')
+  const [, name = '', code = ''] = /```python\n# (\S+)\n([\s\S]*?)```/.exec(text) ?? []
+  writeFileSync(join(directory, name), code)
+  symlinkSync(COMMAND, join(directory, 'millrace'))
+  const env = { PATH: `${directory}:${process.env.PATH}` }
+  const outcome = await run(pythonPath(), [name], { cwd: directory, env, timeoutMs: 60_000 })
+  assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr)
+  assert.match(outcome.stderr, /Ran 2 tests[\s\S]*OK/)
+})
