@@ -4,8 +4,7 @@ import { UsageError } from '../client/errors.ts'
 import { ClientError, ConnectionError, TimeoutError } from '../rpc/errors.ts'
 import { nodeEnv } from '../env-node/node-env.ts'
 import { CommandError, ExitCode } from './exit-code.ts'
-
-import { DEFAULT_SERVER } from './defaults.ts'
+import { DEFAULT_SERVER, namedServer } from './defaults.ts'
 
 /** What every verb that talks to a cluster takes. */
 export interface ServerFlags {
@@ -19,7 +18,7 @@ export interface Session {
 
 /** Runs `work` with a client of the cluster, and closes it. What fails comes out as `CommandError` with its exit code. */
 export async function withCluster<T>(flags: ServerFlags, work: (session: Session) => Promise<T>): Promise<T> {
-  const bootstrap = flags.server ?? process.env['MILLRACE_SERVER'] ?? DEFAULT_SERVER
+  const bootstrap = namedServer(flags.server) ?? DEFAULT_SERVER
   const env = nodeEnv({ log: { level: 'error', format: 'text' } })
   let client: Client | null = null
   try {

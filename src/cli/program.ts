@@ -3,6 +3,7 @@ import { CommandError, ExitCode } from './exit-code.ts'
 import { addCluster } from './cluster/command.ts'
 import { addConsume } from './consume/command.ts'
 import { addDev } from './dev/command.ts'
+import { addDoctor } from './doctor/command.ts'
 import { addDump } from './dump/command.ts'
 import { addEstimate } from './estimate/command.ts'
 import { addExplain } from './explain/command.ts'
@@ -32,6 +33,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   addGroup(program)
   addCluster(program)
   addDev(program)
+  addDoctor(program)
   addDump(program)
   addEstimate(program)
   addExplain(program)

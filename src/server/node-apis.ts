@@ -12,7 +12,7 @@ import type { ControllerLink } from './forward/controller-link.ts'
 import type { ControllerSide } from './forward/controller-side.ts'
 import { apiVersions } from './handlers/api-versions.ts'
 import { decidedApis, forwardedApis } from './handlers/controller-apis.ts'
-import { describeCluster, describeControllers } from './handlers/describe-cluster.ts'
+import { describeCluster, describeControllers, type SelfFacts } from './handlers/describe-cluster.ts'
 import { describeConfigs } from './handlers/describe-configs.ts'
 import { describeQuorum } from './handlers/describe-quorum.ts'
 import { describeTopicPartitions } from './handlers/describe-topic-partitions.ts'
@@ -38,6 +38,7 @@ interface CommonParts {
 
 export interface BrokerApiParts extends CommonParts {
   readonly endpoints: Endpoints
+  readonly self: SelfFacts
   readonly link: ControllerLink
   readonly replicas: ReplicaManager
   readonly groups: GroupCoordinator
@@ -67,7 +68,7 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     ...replicaApis(parts.replicas),
     ...groupApis(parts.groups),
     metadata(source, endpoints, topics),
-    describeCluster(source, endpoints),
+    describeCluster(source, endpoints, parts.self),
     describeTopicPartitions(source, endpoints, (topic, partition) => parts.replicas.laggards(topic, partition)),
     listConfigResources(source),
     findCoordinator(source, endpoints, topics),

@@ -8,6 +8,8 @@ export interface NodeOptions {
   onBug(error: unknown): void
   /** How many files and sockets this process may open; null or left out: not known. */
   readonly descriptorLimit?: number | null
+  /** How much memory this process may use; null or left out: not known. */
+  readonly memoryLimitBytes?: number | null
   /** Puts something before the handlers of clients' requests: a test of an application may want one to fail. */
   readonly around?: (apis: readonly ServedApi[]) => readonly ServedApi[]
   /** Level of the node's log, by Kafka's names. */

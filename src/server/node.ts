@@ -470,6 +470,11 @@ export class Node implements HttpSource {
   ): void {
     const { logLevel, around = (apis) => apis } = this.#options
     const apis = brokerApis({
+      self: {
+        softwareVersion: this.#options.version,
+        descriptorLimit: this.#options.descriptorLimit ?? -1,
+        memoryLimitBytes: this.#options.memoryLimitBytes ?? -1,
+      },
       source: this.#sourceOf(quorum),
       endpoints: this.#endpoints,
       broker: this.#broker,

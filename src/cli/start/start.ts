@@ -5,6 +5,7 @@ import { AssertionError } from '../../base/assert.ts'
 import type { Logger } from '../../env/logger.ts'
 import type { Address } from '../../env/net.ts'
 import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
+import { memoryLimit } from '../../env-node/memory-limit.ts'
 import type { LogLevel } from '../../env-node/logger.ts'
 import { nodeEnv } from '../../env-node/node-env.ts'
 import { type NodeConfig, nodeConfig } from '../../server/config/node-config.ts'
@@ -51,6 +52,7 @@ export async function start(flags: StartFlags): Promise<void> {
   }
   const run = new NodeRun(env, given, {
     descriptorLimit: limit,
+    memoryLimitBytes: memoryLimit(),
     version: VERSION,
     hostName: os.hostname(),
     onBug: die,

@@ -1,4 +1,16 @@
-import { api, array, bool, int16, int32, int8, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  int16,
+  int32,
+  int64,
+  int8,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+} from '../schema.ts'
 
 const broker = struct({
   brokerId: int32,
@@ -24,6 +36,8 @@ export const DescribeCluster = api({
     includeClusterAuthorizedOperations: bool,
     endpointType: int8.since(1, { absent: 1 }),
     includeFencedBrokers: bool.since(2),
+    // Ours: the answer says also what the node that gives it is.
+    includeSelf: bool.default(false).tag(10001),
   }),
   response: struct({
     throttleTimeMs: int32.default(0),
@@ -34,6 +48,11 @@ export const DescribeCluster = api({
     controllerId: int32.default(-1),
     brokers: array(broker),
     clusterAuthorizedOperations: int32.default(-0x80000000),
+    // Ours: of the node that answers, where it was asked for; -1 for what it does not know.
+    softwareVersion: string.default('').tag(10001),
+    wallTimeMs: int64.default(-1).tag(10002),
+    descriptorLimit: int32.default(-1).tag(10003),
+    memoryLimitBytes: int64.default(-1).tag(10004),
   }),
 })
 export type DescribeClusterRequest = RequestOf<typeof DescribeCluster>

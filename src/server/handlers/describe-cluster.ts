@@ -13,8 +13,15 @@ const EndpointType = { brokers: 1, controllers: 2 } as const
 type Response = ResponseInput<typeof DescribeCluster>
 type Brokers = Response['brokers']
 
+/** What a node is, for whoever looks after it; -1: not known. */
+export interface SelfFacts {
+  readonly softwareVersion: string
+  readonly descriptorLimit: number
+  readonly memoryLimitBytes: number
+}
+
 /** Served from 0 to 2. A listener for clients describes the brokers only, one for controllers these only (KIP-919). */
-export function describeCluster(source: MetadataSource, endpoints: Endpoints): ServedApi {
+export function describeCluster(source: MetadataSource, endpoints: Endpoints, self: SelfFacts): ServedApi {
   const handle = (request: DescribeClusterRequest, call: Call): Response => {
     if (request.endpointType !== EndpointType.brokers) return refused(request.endpointType, 'BROKER', 'CONTROLLER')
     const brokers: Brokers[number][] = []
@@ -25,7 +32,8 @@ export function describeCluster(source: MetadataSource, endpoints: Endpoints): S
       const { outOfSpace } = broker
       brokers.push({ brokerId, ...endpoint, isFenced: call.version >= 2 && broker.fenced, outOfSpace })
     }
-    return described(source, request, brokers)
+    const answer = described(source, request, brokers)
+    return request.includeSelf ? { ...answer, ...self, wallTimeMs: source.env.clock.wallMs() } : answer
   }
   return serve(DescribeCluster, handle)
 }
