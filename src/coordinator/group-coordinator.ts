@@ -48,7 +48,10 @@ export interface GroupCoordinatorParts {
   /** What everybody may do with a group, as bits, for DescribeGroups when it is asked for. */
   readonly groupOperations: number
   readonly limits?: RuntimeLimits
-  /** Others may coordinate by now what this node believes to: it has not heard the controller for a session. Left out: never. */
+  /**
+   * Others may coordinate by now what this node believes to, as far as the controller tells: it has not been heard for a session.
+   * Left out: never.
+   */
   mayBeSucceeded?(): boolean
 }
 
@@ -153,11 +156,20 @@ export class GroupCoordinator {
     const { known, unknown } = resolveFetch(apiVersion, group, this.#parts.topics)
     const answer = await this.#ask('fetch-offsets', group.groupId, { ...known, requireStable }, caller)
     if (answer instanceof CoordinatorError) return fetchRefusal(apiVersion, group, answer.code)
-    // Nothing is written to answer, so nothing else shows that a later coordinator has taken commits (reliability H13).
-    if (this.#parts.mayBeSucceeded?.() === true) return fetchRefusal(apiVersion, group, ErrorCode.NOT_COORDINATOR)
+    if (!(await this.#isCoordinator(group.groupId))) return fetchRefusal(apiVersion, group, ErrorCode.NOT_COORDINATOR)
     if (group.topics === null)
       return { ...answer, topics: currentTopics(answer.topics, apiVersion, this.#parts.topics) }
     return apiVersion >= FETCH_BATCH_VERSION ? { ...answer, topics: [...answer.topics, ...unknown] } : answer
+  }
+
+  /**
+   * Nothing is written to answer, so nothing else shows that a later coordinator has taken commits (reliability H13). While the
+   * controller is heard, none can have; else those are asked who could be it.
+   */
+  async #isCoordinator(groupId: string): Promise<boolean> {
+    if (this.#parts.mayBeSucceeded?.() !== true) return true
+    const partition = this.partitionFor(groupId)
+    return partition !== null && (await this.#runtime.isStillLed(partition))
   }
 
   async deleteOffsets(request: OffsetDeleteRequest, caller: Caller): Promise<OffsetDeleteResponse> {

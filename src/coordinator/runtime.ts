@@ -112,6 +112,11 @@ export class CoordinatorRuntime<Rec, Request, Response> {
     return driver.submit(request)
   }
 
+  /** Whether nobody else coordinated the partition when it was asked; false where that cannot be known. */
+  async isStillLed(partition: number): Promise<boolean> {
+    return (await this.#drivers.get(partition)?.isStillLed()) === true
+  }
+
   #wake(driver: ShardDriver<Rec, Request, Response>): void {
     this.#ready.add(driver)
     this.#turn ??= this.#env.timers.after(0, () => this.#takeTurn())

@@ -169,6 +169,11 @@ export class ShardDriver<Rec, Request, Response> {
     }
   }
 
+  /** Whether nobody had succeeded this node when it was asked; false where that cannot be known. */
+  isStillLed(): Promise<boolean> {
+    return this.#log.isStillLed()
+  }
+
   /** On the monotonic clock; Infinity when there is none. */
   nextDeadlineMs(): number {
     if (this.shard === null) return Number.POSITIVE_INFINITY

@@ -34,6 +34,8 @@ export interface ReplicatedLog {
   append(batch: Buffer): number
   /** Resolves when `committedOffset` has reached `offset`; rejects with `LogUnavailableError`. */
   committed(offset: number): Promise<void>
+  /** Whether nobody had succeeded this leadership when it was asked; false where that cannot be known. */
+  isStillLed(): Promise<boolean>
   /**
    * Whole batches from the one that holds `offset`, about `maxBytes` of them (at least one); empty at the end. Rejects
    * with `LogUnavailableError` (`storage`) where the disk fails or the log is damaged.

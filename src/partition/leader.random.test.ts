@@ -52,7 +52,7 @@ class World {
     const options: LeaderOptions = {
       nodeId: 1,
       leaderEpoch: 0,
-      registration: { replicas: REPLICAS, addingReplicas: [], isr: REPLICAS, partitionEpoch: 0 },
+      registration: { replicas: REPLICAS, addingReplicas: [], isr: REPLICAS, elr: [], partitionEpoch: 0 },
       eligible,
       durability: 'fsync',
       minInsyncReplicas,
@@ -97,6 +97,7 @@ class World {
       const registration = {
         replicas: REPLICAS,
         addingReplicas: [],
+        elr: [],
         isr: this.isr,
         partitionEpoch: this.partitionEpoch,
       }

@@ -22,7 +22,7 @@ function lead(command: Command): PartitionLeader {
   return new PartitionLeader({
     nodeId: 1,
     leaderEpoch: 7,
-    registration: { replicas, addingReplicas: [], isr: command.numbers('isr', replicas), partitionEpoch: 0 },
+    registration: { replicas, addingReplicas: [], isr: command.numbers('isr', replicas), elr: [], partitionEpoch: 0 },
     eligible: eligible(command.numbers('eligible', replicas)),
     durability: command.text('mode', 'fsync') as Durability,
     minInsyncReplicas: command.text('min', '1') === 'unset' ? null : command.number('min', 1),
@@ -77,8 +77,12 @@ function inputOf(command: Command): Input {
       return { type: 'isr-refused', nowMs }
     case 'image': {
       const replicas = command.numbers('replicas', [1, 2, 3])
-      const [isr, addingReplicas] = [command.numbers('isr'), command.numbers('adding', [])]
-      const registration = { replicas, addingReplicas, isr, partitionEpoch: command.number('epoch') }
+      const [isr, addingReplicas, elr] = [
+        command.numbers('isr'),
+        command.numbers('adding', []),
+        command.numbers('elr', []),
+      ]
+      const registration = { replicas, addingReplicas, isr, elr, partitionEpoch: command.number('epoch') }
       const restarted = command.numbers('restarted', [])
       const now = eligible(command.numbers('eligible', replicas)).map(({ id, brokerEpoch }) => {
         return { id, brokerEpoch: brokerEpoch + (restarted.includes(id) ? 1 : 0) }

@@ -87,6 +87,17 @@ export class PartitionLeader {
     return this.#isr.length < this.#registration.replicas.length
   }
 
+  /**
+   * Everybody whom the controller can have elected in the place of this one, whatever it has decided since, unless it gave up
+   * records: its ISR grows by nothing but what is proposed here.
+   */
+  get possibleSuccessors(): readonly number[] {
+    const { isr, elr } = this.#registration
+    const ids = new Set([...isr, ...elr, ...(this.#proposal ?? [])])
+    ids.delete(this.nodeId)
+    return [...ids]
+  }
+
   /** What is known of the others. */
   get followers(): readonly FollowerProgress[] {
     return this.#followers

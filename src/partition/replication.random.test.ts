@@ -344,6 +344,7 @@ class World {
       replicas: IDS,
       addingReplicas: [],
       isr: this.isr,
+      elr: [],
       partitionEpoch: this.partitionEpoch,
     }
     const eligible = this.nodes

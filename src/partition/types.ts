@@ -7,6 +7,8 @@ export interface Registration {
   /** Those of `replicas` that a reassignment adds: they count for no minimum until it is done. */
   readonly addingReplicas: readonly number[]
   readonly isr: readonly number[]
+  /** Out of the ISR, and may lead when nobody in it can (KIP-966). */
+  readonly elr: readonly number[]
   /** The compare-and-set token of AlterPartition. */
   readonly partitionEpoch: number
 }

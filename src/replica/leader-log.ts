@@ -77,6 +77,11 @@ export class LeaderLog implements ReplicatedLog {
     })
   }
 
+  isStillLed(): Promise<boolean> {
+    if (this.#partition.leader?.leaderEpoch !== this.leaderEpoch) return Promise.resolve(false)
+    return this.#partition.isStillLed()
+  }
+
   async read(offset: number, maxBytes: number): Promise<Buffer> {
     const limitOffset = this.#log.endOffset
     if (offset >= limitOffset) return Buffer.alloc(0)

@@ -26,6 +26,8 @@ export interface PartitionEvents {
   /** Monotonic. */
   nowMs(): number
   readonly deadlines: Deadlines
+  /** See `LeadershipChecks`. */
+  isStillLed(partition: Partition): Promise<boolean>
   proposeIsr(partition: Partition, effect: Extract<Effect, { type: 'propose-isr' }>): void
   /** The log failed for good; it has been told to everyone who waited here. */
   failed(partition: Partition, error: Error): void
@@ -379,6 +381,11 @@ export class Partition implements Expiring {
   /** Null when nothing is under way that a change of the replica's part has to wait for. */
   get settled(): Promise<void> | null {
     return this.#rearranging
+  }
+
+  /** Whether nobody else leads it at this moment; false where that cannot be known. */
+  isStillLed(): Promise<boolean> {
+    return this.#events.isStillLed(this)
   }
 
   /** `wait` hears when the high watermark has reached its offset, or why it will not; maybe at once. */

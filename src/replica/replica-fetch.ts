@@ -6,6 +6,7 @@ import type { Expiring } from './deadlines.ts'
 import { type FetchAnswer, type FetchParts, partitionAnswer } from './fetch.ts'
 import type { PartitionRead, ReadRequest } from './fetch-read.ts'
 import { LeaderHints } from './leader-hints.ts'
+import type { LeadershipChecks } from './leadership-checks.ts'
 import { Partition } from './partition.ts'
 import { findLed, glance, readToEnd } from './replica-read.ts'
 import type { ReplicaTarget, SessionWaiter } from './replica-session.ts'
@@ -23,6 +24,7 @@ const DISK_BYTES_PER_FETCH_MAX = 4 * 1024 * 1024
 
 export interface ReplicaFetchParts extends FetchParts {
   readonly replicaSessions: ReplicaSessions
+  readonly checks: LeadershipChecks
   readonly throttles: Throttles
 }
 
@@ -35,7 +37,7 @@ export class ReplicaFetchService {
   }
 
   fetch(request: FetchRequest, context: RequestContext): FetchAnswer | Promise<FetchAnswer> {
-    const { replicaSessions, hosted, clock } = this.#parts
+    const { replicaSessions, hosted, clock, checks } = this.#parts
     const follower = followerOf(request, context)
     const { replicaId, replicaEpoch } = follower
     if (context.mayReplicate === false) return refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
@@ -49,6 +51,7 @@ export class ReplicaFetchService {
     const plan = replicaSessions.plan(request, { replicaId, nowMs: clock.monotonicMs() })
     if (plan.kind === 'refused') return refusal(plan.errorCode)
     const named = plan.isFull ? [...plan.session] : plan.session.update(request)
+    if (!plan.isFull) checks.heard(plan.session)
     return new PendingReplicaFetch(this.#parts, plan, { request, context, follower }).run(named)
   }
 }
@@ -116,7 +119,7 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
     this.#maxBytes = Math.min(request.maxBytes, parts.maxBytes)
     this.#minBytes = Math.min(request.minBytes, this.#maxBytes)
     this.#maxWaitMs = request.maxWaitMs
-    this.#isWaitedOut = request.maxWaitMs <= 0 || plan.isWoken
+    this.#isWaitedOut = request.maxWaitMs <= 0 || plan.isWoken || parts.checks.isAwaited(replicaId)
   }
 
   run(named: readonly ReplicaTarget[]): FetchAnswer | Promise<FetchAnswer> {
@@ -321,6 +324,7 @@ class PendingReplicaFetch implements SessionWaiter, Expiring {
     this.#context.heldBytes = bytes
     this.#parts.answers.hold(bytes)
     this.#parts.metrics.replicaFetchBytes += bytes
+    this.#parts.checks.answered(session)
     if (session.id === 0) session.close()
     return { errorCode: 0, sessionId: session.id, responses, nodeEndpoints: [] }
   }

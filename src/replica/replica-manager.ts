@@ -35,6 +35,7 @@ import { HostedPartitions } from './hosted.ts'
 import { Hosting, LAG_TIME_MAX_MS, LOGS_AT_ONCE } from './hosting.ts'
 import { IsrProposals } from './isr-proposals.ts'
 import { type Laggard, laggardsOf } from './laggards.ts'
+import { LeadershipChecks } from './leadership-checks.ts'
 import type { FetcherOptions } from './leader-fetcher.ts'
 import { type ListOffsetsAnswer, listOffsets } from './list-offsets.ts'
 import { newMetrics, refreshGauges } from './metrics.ts'
@@ -104,7 +105,9 @@ export class ReplicaManager {
     this.#fetch = new FetchService(fetchParts)
     const throttles = new Throttles(env.clock)
     this.#throttles = throttles
-    this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions: this.#replicaSessions, throttles })
+    const replicaSessions = this.#replicaSessions
+    const checks = new LeadershipChecks(replicaSessions, this.#deadlines)
+    this.#replicaFetch = new ReplicaFetchService({ ...fetchParts, replicaSessions, checks, throttles })
     this.#highWatermarks = new HighWatermarks(env, options.folder, this.hosted)
     const { cluster } = options
     this.#followers = cluster === undefined ? null : new Followers(env, this.#fetcherOptions(cluster))
@@ -115,6 +118,7 @@ export class ReplicaManager {
     const partitionEvents: PartitionEvents = {
       nowMs: () => env.clock.monotonicMs(),
       deadlines: this.#deadlines,
+      isStillLed: (partition) => checks.check(partition),
       proposeIsr: (partition, effect) => this.#proposals?.propose(partition, effect),
       failed: (partition, error) => {
         this.#reports?.changed(partition)

@@ -89,6 +89,9 @@ export class ReplicaSession {
   /** The request of this epoch, which has not come yet, is not to wait. */
   wokenEpoch = -1
   waiter: SessionWaiter | null = null
+  /** Of `LeadershipChecks`: the newest one made before the last answer, and before the answer that the last request follows. */
+  answeredCheck = 0
+  provedCheck = 0
   readonly #targets = new Map<string, Map<number, ReplicaTarget>>()
   #size = 0
 
@@ -99,6 +102,12 @@ export class ReplicaSession {
 
   get size(): number {
     return this.#size
+  }
+
+  /** The leader epoch in which the follower fetches the partition; null: it does not. */
+  epochOf({ topicId, topicPartition: { topic, partition } }: Partition): number | null {
+    const targets = this.#targets.get(topicId) ?? this.#targets.get(topic)
+    return targets?.get(partition)?.currentLeaderEpoch ?? null
   }
 
   noted(target: ReplicaTarget): void {

@@ -63,6 +63,10 @@ export class ReplicaSessions {
     else if (session.nextEpoch - 1 === sessionEpoch || session.nextEpoch === 1) session.waiter?.wake()
   }
 
+  [Symbol.iterator](): IterableIterator<ReplicaSession> {
+    return this.#sessions.values()
+  }
+
   close(): void {
     for (const session of [...this.#sessions.values()]) this.#remove(session)
   }

@@ -71,6 +71,10 @@ export class MemoryLog implements ReplicatedLog {
     return new Promise((resolve, reject) => this.#waiters.push({ offset, resolve, reject }))
   }
 
+  isStillLed(): Promise<boolean> {
+    return Promise.resolve(this.#end === null)
+  }
+
   async read(offset: number, maxBytes: number): Promise<Buffer> {
     if (this.#end !== null) throw this.#end
     const chosen: Buffer[] = []

@@ -1,5 +1,10 @@
-/** Who decides when controllers are cut off, come back after long, or die in the middle of a decision (scenarios 20 to 22). */
+/**
+ * Who decides when controllers are cut off, come back after long, or die in the middle of a decision (scenarios 20 to 22), and
+ * what goes on while nobody does.
+ */
 import assert from 'node:assert/strict'
+import { GroupMember } from '../../src/sim/clients/group-member.ts'
+import { fetchOffsets } from '../../src/sim/clients/group-offsets.ts'
 import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { STEADY_DISK } from '../../src/sim/disk/disk-faults.ts'
 import { someMs } from '../../src/sim/faults/fault.ts'
@@ -9,6 +14,8 @@ import type { ClusterRun } from './support/cluster-run.ts'
 import { clusterScenario } from './support/cluster-scenario.ts'
 
 const APART = { nodes: 6, controllers: 3, zones: 0 }
+/** `broker.session.timeout.ms` */
+const SESSION_MS = 3000
 
 function active({ cluster }: ClusterRun): SimNode {
   const node = cluster.activeController
@@ -36,6 +43,49 @@ clusterScenario(
     }
     assert.equal(leader.node?.quorum?.isActive, false, 'it decides nothing any more')
     await run.until(() => others.some(({ node }) => node?.quorum?.isActive === true), 'one of the others decides')
+  },
+)
+
+clusterScenario(
+  'a consumer that begins while all controllers are away is told where its group has come to',
+  { run: APART },
+  async (run, sim) => {
+    const random = sim.streams.faults
+    await run.until(() => run.load.history.commits.some(({ outcome }) => outcome === 'acked'), 'offsets are kept')
+    for (const node of run.controllers) random.chance(0.5) ? node.kill() : node.losePower('any')
+    await sim.runFor(SESSION_MS + someMs(random, 100, 10_000))
+    const { history } = run.load
+    const { client } = run.cluster.client('late')
+    const late = new GroupMember({ name: 'late', group: 'late', topic: 'orders', client, history })
+    late.start()
+    await run.until(() => history.reads.some(({ consumer }) => consumer === 'late'), 'it reads', 10_000)
+    for (const node of run.controllers) node.start()
+    await run.cluster.settled()
+    await sim.within(late.stop(), { withinMs: 20_000, what: 'it leaves its group' })
+  },
+)
+
+clusterScenario(
+  'a coordinator that is cut off with one of its followers does not tell what its group had committed before',
+  { run: APART },
+  async (run, sim) => {
+    const [group, topic, offsets] = ['billing', 'orders', '__consumer_offsets']
+    const { history } = run.load
+    const { client } = run.cluster.client('asker')
+    await run.until(() => history.commits.some(({ outcome }) => outcome === 'acked'), 'offsets are kept')
+    // So that the third commits alone.
+    await run.operator.configure(offsets, 'min.insync.replicas', '1')
+    await run.cluster.settled()
+    const coordinator = run.cluster.leaderOf(offsets, 0) as SimNode
+    const [follower, successor] = run.cluster.followersOf(offsets, 0) as [SimNode, SimNode]
+    const others = [successor, ...run.cluster.nodes.filter((node) => !run.cluster.brokers.includes(node))]
+    for (const { machine } of [coordinator, follower])
+      for (const other of others) sim.net.cutBetween(machine.host, other.machine.host)
+    const asker = { group, topic, name: 'asker', memberId: '', generation: -1 }
+    for (const endMs = sim.nowMs + 20_000; sim.nowMs < endMs; ) {
+      await client.tolerate(() => fetchOffsets(client, history, asker, [0]))
+      await sim.runFor(100)
+    }
   },
 )
 
