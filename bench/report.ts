@@ -1,8 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
-import { join } from 'node:path'
-import { root } from '../test/support/files.ts'
 import type { ServerKind } from '../test/support/server.ts'
+
+export { writeBetweenMarks } from '../test/support/marks.ts'
 
 /** One figure of both servers, measured in the same rounds. */
 export interface Comparison {
@@ -101,14 +100,4 @@ export function machine(): string {
   const model = cpus()[0]?.model ?? 'unknown processor'
   const memory = Math.round(totalmem() / 2 ** 30)
   return `${cpus().length} × ${model}, ${memory} GiB, Linux ${release()}, Node ${process.versions.node}`
-}
-
-/** Replaces the part of `file` between the marks of `name`; the words around it stay. */
-export function writeBetweenMarks(file: string, name: string, text: string): void {
-  const path = join(root, file)
-  const [begin, end] = [`<!-- begin: ${name} -->`, `<!-- end: ${name} -->`]
-  const before = readFileSync(path, 'utf8')
-  const [from, to] = [before.indexOf(begin), before.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`${file} lacks the marks ${begin} and ${end}`)
-  writeFileSync(path, `${before.slice(0, from + begin.length)}\n${text.trim()}\n${before.slice(to)}`)
 }

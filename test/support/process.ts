@@ -30,7 +30,7 @@ export function track(child: ChildProcess): void {
 }
 
 /** Without the variables that configure a node or this harness: a test's node is configured by the test alone. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+export function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MILLRACE|KAFKA)_/.test(name)))
 }
 

@@ -1,0 +1,229 @@
+/** Groups: sharing, taking over, commits, where a new group begins. */
+import assert from 'node:assert/strict'
+import { Refused } from '../adapter.ts'
+import type { Case } from '../case.ts'
+import type { Context } from '../context.ts'
+import { assertInOrder, committedBy, hasRead, isShared, Member, pollUntil, produceTo } from './membership.ts'
+import { errorOf, numbered } from './values.ts'
+
+const partitions = 6
+
+function threeMembers(context: Context, topic: string, group: string): Promise<Member[]> {
+  return Promise.all([0, 1, 2].map(() => Member.join(context, { group, topics: [topic] })))
+}
+
+const ofThree: Case = {
+  name: 'group-of-three',
+  title: 'three members share six partitions, read everything, commit and leave',
+  needs: ['groups', 'commit'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t', partitions), context.name('g')]
+    const sent = numbered(120)
+    const members = await threeMembers(context, topic, group)
+    await pollUntil('all partitions are shared', members, () => isShared(members, partitions))
+    await produceTo(context, topic, sent)
+    await pollUntil('everything is read', members, () => hasRead(members, sent))
+    const sizes = members.map((member) => member.partitions.length)
+    for (const member of members) {
+      assertInOrder(member)
+      await member.commit()
+    }
+    await Promise.all(members.map((member) => member.close()))
+    const committed = await committedBy(context, group, topic, partitions)
+    assert.equal(
+      committed.reduce((sum, offset) => sum + Math.max(offset, 0), 0),
+      sent.length,
+    )
+    return { sizes, read: members.reduce((sum, { read }) => sum + read.length, 0), committed }
+  },
+}
+
+const memberKilled: Case = {
+  name: 'member-killed',
+  title: 'one of three is killed: the others take over, no record is lost',
+  needs: ['groups', 'commit'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t', partitions), context.name('g')]
+    const members = await threeMembers(context, topic, group)
+    await pollUntil('all partitions are shared', members, () => isShared(members, partitions))
+    const [first, ...others] = members as [Member, ...Member[]]
+    const sent = numbered(90)
+    await produceTo(context, topic, sent)
+    await pollUntil('the one to be killed has read', members, () => first.read.length > 0)
+    first.adapter.kill()
+    const later = numbered(90, undefined, 90)
+    await produceTo(context, topic, later)
+    await pollUntil('the others share all partitions', others, () => isShared(others, partitions))
+    await pollUntil('the others read everything', others, () => hasRead(others, [...sent, ...later]))
+    others.forEach(assertInOrder)
+    return others.map((member) => member.partitions.length)
+  },
+}
+
+const commitRestart: Case = {
+  name: 'commit-restart',
+  title: 'the next member begins where the last one committed',
+  needs: ['groups', 'commit'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t'), context.name('g')]
+    const [sent, more] = [numbered(20), numbered(10, undefined, 20)]
+    await produceTo(context, topic, sent)
+    const first = await Member.join(context, { group, topics: [topic] })
+    await pollUntil('20 records', [first], () => hasRead([first], sent))
+    await first.commit()
+    await first.close()
+    await produceTo(context, topic, more)
+    const second = await Member.join(context, { group, topics: [topic] })
+    await pollUntil('10 more', [second], () => hasRead([second], more))
+    await second.close()
+    const offsets = second.read.map(({ offset }) => offset)
+    assert.deepEqual(
+      offsets,
+      more.map((_, i) => 20 + i),
+    )
+    return { offsets, committed: await committedBy(context, group, topic, 1) }
+  },
+}
+
+const uncommitted: Case = {
+  name: 'uncommitted',
+  title: 'what was not committed is read again',
+  needs: ['groups', 'commit'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t'), context.name('g')]
+    const sent = numbered(20)
+    await produceTo(context, topic, sent)
+    const first = await Member.join(context, { group, topics: [topic] })
+    await pollUntil('20 records', [first], () => hasRead([first], sent))
+    await first.close()
+    const second = await Member.join(context, { group, topics: [topic] })
+    await pollUntil('20 records again', [second], () => hasRead([second], sent))
+    await second.close()
+    return second.read.map(({ offset }) => offset)
+  },
+}
+
+function resetCase(reset: 'earliest' | 'latest'): Case {
+  return {
+    name: `reset-${reset}`,
+    title: `a new group begins at the ${reset}`,
+    needs: ['groups'],
+    async run(context) {
+      const [topic, group] = [await context.topic('t'), context.name('g')]
+      const [before, after] = [numbered(10), numbered(10, undefined, 10)]
+      await produceTo(context, topic, before)
+      const member = await Member.join(context, { group, topics: [topic], reset })
+      await pollUntil('the partition', [member], () => member.partitions.length === 1)
+      // Where it begins is asked of the server once it has the partition: with `latest` no record may come before that.
+      await settle(member, reset === 'earliest' ? before.length : 0)
+      await produceTo(context, topic, after)
+      await pollUntil('what came after', [member], () => hasRead([member], after))
+      await member.close()
+      return member.read.map(({ offset }) => offset)
+    },
+  }
+}
+
+async function settle(member: Member, records: number): Promise<void> {
+  const enough = performance.now() + 1500
+  await pollUntil('it settles', [member], () => member.read.length >= records && performance.now() > enough)
+}
+
+const resetByTime: Case = {
+  name: 'reset-by-time',
+  title: 'a group is set to a time, and reads from there',
+  needs: ['timestamps', 'offsetsForTimes', 'alterOffsets', 'groups'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t'), context.name('g')]
+    const start = 1_700_000_000_000
+    await produceTo(
+      context,
+      topic,
+      numbered(30, (i) => ({ timestamp: start + i * 1000 })),
+    )
+    const adapter = await context.adapter()
+    const timestamps = [start + 11_500, start, start + 60_000]
+    const { offsets } = await adapter.ask('offsetsForTimes', { topic, partition: 0, timestamps })
+    assert.equal(offsets[0]?.offset, 12)
+    await adapter.ask('alterOffsets', { group, topic, offsets: [{ partition: 0, offset: 12 }] })
+    const member = await Member.join(context, { group, topics: [topic] })
+    await pollUntil('18 records', [member], () => member.read.length >= 18)
+    await member.close()
+    return { offsets, read: member.read.map(({ offset }) => offset) }
+  },
+}
+
+const staticMember: Case = {
+  name: 'static-member',
+  title: 'a static member that was killed comes back and has its partitions again',
+  needs: ['groups', 'static-membership'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t', 4), context.name('g')]
+    const join = (instanceId: string) =>
+      Member.join(context, { group, topics: [topic], instanceId, sessionTimeoutMs: 30_000 })
+    const members = await Promise.all(['one', 'two'].map(join))
+    await pollUntil('all partitions are shared', members, () => isShared(members, 4))
+    const [one, two] = members as [Member, Member]
+    const before = one.partitions
+    one.adapter.kill()
+    const back = await join('one')
+    await pollUntil('it has partitions', [back, two], () => back.partitions.length > 0)
+    assert.deepEqual(back.partitions, before)
+    return { sizes: [back.partitions.length, two.partitions.length] }
+  },
+}
+
+const staticFenced: Case = {
+  name: 'static-fenced',
+  title: 'a second member with the same instance id fences the first',
+  needs: ['groups', 'static-membership'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t', 2), context.name('g')]
+    const join = () => Member.join(context, { group, topics: [topic], instanceId: 'one', sessionTimeoutMs: 30_000 })
+    const first = await join()
+    await pollUntil('it has partitions', [first], () => first.partitions.length === 2)
+    const second = await join()
+    await pollUntil('the second has partitions', [second], () => second.partitions.length === 2)
+    for (const deadline = performance.now() + 20_000; performance.now() < deadline; ) {
+      const refused = await first.adapter.ask('poll', { forMs: 500, max: 10 }).then(
+        () => null,
+        (error: unknown) => error,
+      )
+      if (refused === null) continue
+      if (refused instanceof Refused) return errorOf(refused.failure)
+      throw refused
+    }
+    throw new Error('the first member still polls after 20 s')
+  },
+}
+
+const consumerProtocol: Case = {
+  name: 'consumer-protocol',
+  title: 'group.protocol=consumer (KIP-848): two members share, read and commit',
+  needs: ['groups', 'commit', 'consumer-protocol'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t', 4), context.name('g')]
+    const sent = numbered(40)
+    await produceTo(context, topic, sent)
+    const join = () => Member.join(context, { group, topics: [topic], protocol: 'consumer' })
+    const members = [await join(), await join()]
+    await pollUntil('all partitions are shared', members, () => isShared(members, 4))
+    await pollUntil('everything is read', members, () => hasRead(members, sent))
+    for (const member of members) await member.commit()
+    await Promise.all(members.map((member) => member.close()))
+    return committedBy(context, group, topic, 4)
+  },
+}
+
+export const groupCases: readonly Case[] = [
+  ofThree,
+  memberKilled,
+  commitRestart,
+  uncommitted,
+  resetCase('earliest'),
+  resetCase('latest'),
+  resetByTime,
+  staticMember,
+  staticFenced,
+  consumerProtocol,
+]

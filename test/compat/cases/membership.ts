@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { committedOffset } from '../../support/wire-calls.ts'
+import type { Adapter } from '../adapter.ts'
+import type { Context } from '../context.ts'
+import type { RecordIn, RecordOut, Subscription, TopicPartitionName } from '../protocol.ts'
+
+/** The servers are told to allow it; a member that was killed is missed after this long. */
+export const sessionTimeoutMs = 3000
+
+/** One process that is a member of a group, and what it has read. */
+export class Member {
+  readonly adapter: Adapter
+  readonly read: RecordOut[] = []
+  assignment: readonly TopicPartitionName[] = []
+
+  constructor(adapter: Adapter) {
+    this.adapter = adapter
+  }
+
+  static async join(
+    context: Context,
+    how: Partial<Subscription> & { readonly group: string; readonly topics: string[] },
+  ) {
+    const member = new Member(await context.member())
+    const usual = { reset: 'earliest', protocol: 'classic', sessionTimeoutMs } as const
+    await member.adapter.ask('subscribe', { ...usual, ...how })
+    return member
+  }
+
+  async poll(forMs = 250): Promise<void> {
+    const { records, assignment } = await this.adapter.ask('poll', { forMs, max: 100 })
+    this.read.push(...records)
+    this.assignment = assignment
+  }
+
+  get partitions(): number[] {
+    return this.assignment.map(({ partition }) => partition).sort((a, b) => a - b)
+  }
+
+  commit(): Promise<object> {
+    return this.adapter.ask('commit', {})
+  }
+
+  close(): Promise<object> {
+    return this.adapter.ask('close', {})
+  }
+}
+
+/** All members poll side by side until it holds. */
+export async function pollUntil(what: string, members: readonly Member[], holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 40_000
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`not within 40 s: ${what}; ${members.map(told).join('; ')}`)
+    await Promise.all(members.map((member) => member.poll()))
+  }
+}
+
+function told({ partitions, read }: Member): string {
+  return `partitions ${partitions.join(',') || 'none'}, ${read.length} records`
+}
+
+/** Each partition belongs to exactly one of the members, and nobody has more than one partition more than another. */
+export function isShared(members: readonly Member[], partitions: number): boolean {
+  const owned = members.flatMap((member) => member.partitions)
+  const sizes = members.map((member) => member.partitions.length)
+  return (
+    owned.length === partitions && new Set(owned).size === partitions && Math.max(...sizes) - Math.min(...sizes) <= 1
+  )
+}
+
+export function hasRead(members: readonly Member[], sent: readonly RecordIn[]): boolean {
+  const keys = new Set(members.flatMap(({ read }) => read.map(({ key }) => key)))
+  return sent.every(({ key }) => keys.has(key))
+}
+
+/** Offsets of each partition came in order, without a hole, with this member. */
+export function assertInOrder({ read }: Member): void {
+  const next = new Map<number, number>()
+  for (const { partition, offset } of read) {
+    const due = next.get(partition)
+    // After a rebalance a partition may be read again from what was committed.
+    if (due !== undefined) assert.ok(offset <= due, `partition ${partition}: ${offset} where ${due} was due`)
+    next.set(partition, offset + 1)
+  }
+}
+
+export async function produceTo(context: Context, topic: string, records: readonly RecordIn[]): Promise<void> {
+  const adapter = await context.adapter()
+  const { records: produced } = await adapter.ask('produce', {
+    topic,
+    records,
+    codec: 'none',
+    acks: 'all',
+    idempotent: false,
+  })
+  for (const { error } of produced) assert.equal(error, null)
+}
+
+/** Committed offsets as the server tells them, asked without the client. */
+export async function committedBy(context: Context, group: string, topic: string, partitions: number) {
+  return context.wire(async (wire) => {
+    const offsets: number[] = []
+    for (let partition = 0; partition < partitions; partition++) {
+      offsets.push(await committedOffset(wire, { group, topic, partition }))
+    }
+    return offsets
+  })
+}

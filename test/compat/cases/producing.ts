@@ -1,0 +1,134 @@
+/** Where records go, and what is not taken. */
+import assert from 'node:assert/strict'
+import type { Case } from '../case.ts'
+import type { Context } from '../context.ts'
+import { type Command, type Failure, type PartitionOffset, type RecordIn } from '../protocol.ts'
+import { Refused } from '../adapter.ts'
+import { errorOf, numbered, record } from './values.ts'
+
+type Produced = (PartitionOffset & { readonly error: Failure | null })[]
+
+async function produce(context: Context, topic: string, records: RecordIn[], more: Partial<Command<'produce'>> = {}) {
+  const adapter = await context.adapter()
+  const command = { topic, records, codec: 'none', acks: 'all', idempotent: false, ...more } as const
+  return [...(await adapter.ask('produce', command)).records]
+}
+
+/** The errors of records that are not taken, whether the client tells them one by one or for all. */
+async function refused(context: Context, topic: string, records: RecordIn[], more: Partial<Command<'produce'>> = {}) {
+  try {
+    return (await produce(context, topic, records, more)).map(({ error }) => errorOf(error))
+  } catch (error) {
+    if (error instanceof Refused) return [errorOf(error.failure)]
+    throw error
+  }
+}
+
+function places(produced: Produced): unknown[] {
+  return produced.map(({ partition, offset }) => ({ partition, offset }))
+}
+
+function acksCase(acks: 'all' | '1' | '0'): Case {
+  return {
+    name: `acks-${acks}`,
+    title: `acks=${acks}`,
+    needs: ['acks'],
+    async run(context) {
+      const topic = await context.topic('t')
+      const produced = await produce(context, topic, numbered(5), { acks })
+      const adapter = await context.adapter()
+      const wanted = { topic, partition: 0, offset: 'earliest', count: 5, timeoutMs: 15_000 } as const
+      const { records } = await adapter.ask('consume', wanted)
+      assert.equal(records.length, 5)
+      return produced.map(({ offset, error }) => ({ offset, error }))
+    },
+  }
+}
+
+export const producingCases: readonly Case[] = [
+  {
+    name: 'explicit-partitions',
+    title: 'partitions that the record names',
+    needs: ['partitions', 'produced-offsets'],
+    async run(context) {
+      const topic = await context.topic('t', 4)
+      const produced = await produce(
+        context,
+        topic,
+        numbered(12, (i) => ({ partition: (i * 3) % 4 })),
+      )
+      assert.deepEqual(
+        produced.map(({ partition }) => partition),
+        produced.map((_, i) => (i * 3) % 4),
+      )
+      return places(produced)
+    },
+  },
+  {
+    name: 'partitioner',
+    title: "the client's own partitioner: each key to its partition",
+    needs: ['produced-offsets'],
+    async run(context) {
+      const topic = await context.topic('t', 5)
+      const first = await produce(context, topic, numbered(40))
+      const again = await produce(context, topic, numbered(40))
+      const partitions = first.map(({ partition }) => partition)
+      assert.deepEqual(
+        again.map(({ partition }) => partition),
+        partitions,
+      )
+      return partitions
+    },
+  },
+  acksCase('all'),
+  acksCase('1'),
+  acksCase('0'),
+  {
+    name: 'produce-unknown-topic',
+    title: 'producing to a topic that does not exist',
+    needs: ['produce-errors'],
+    run: async (context) => refused(context, context.name('missing'), numbered(1)),
+  },
+  {
+    name: 'produce-bad-topic',
+    title: 'producing to a topic whose name is not allowed',
+    needs: ['produce-errors'],
+    run: async (context) => refused(context, 'not allowed!', numbered(1)),
+  },
+  {
+    name: 'produce-too-large',
+    title: 'a record larger than max.message.bytes',
+    needs: ['produce-errors', 'large-records'],
+    async run(context) {
+      const topic = await context.topic('t')
+      return refused(context, topic, [record('a', 'x'.repeat(1_500_000))], { maxBytes: 5_000_000 })
+    },
+  },
+  {
+    name: 'produce-no-key-compacted',
+    title: 'a record without a key to a compacted topic',
+    needs: ['produce-errors'],
+    async run(context) {
+      const topic = await context.topic('t', 1, { 'cleanup.policy': 'compact' })
+      return refused(context, topic, [record(null, 'no key')])
+    },
+  },
+  {
+    name: 'produce-bad-timestamp',
+    title: 'a timestamp outside message.timestamp.before.max.ms',
+    needs: ['produce-errors', 'timestamps'],
+    async run(context) {
+      const topic = await context.topic('t', 1, { 'message.timestamp.before.max.ms': '60000' })
+      return refused(context, topic, [record('a', 'old', { timestamp: 1_500_000_000_000 })])
+    },
+  },
+  {
+    name: 'produce-not-enough-replicas',
+    title: 'acks=all where min.insync.replicas cannot be met',
+    needs: ['produce-errors', 'acks'],
+    async run(context) {
+      const topic = await context.topic('t', 1, { 'min.insync.replicas': '2' })
+      return refused(context, topic, numbered(1))
+    },
+  },
+]

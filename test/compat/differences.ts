@@ -1,0 +1,21 @@
+import type { Explanation } from './explanation.ts'
+
+/** Every difference from Apache Kafka that is meant. One that no run needs is an error. */
+export const explanations: readonly Explanation[] = [
+  {
+    cases: ['describe-topic-configs'],
+    clients: null,
+    at: /durability\.mode/,
+    kafka: 'has no `durability.mode`',
+    millrace: 'lists it',
+    why: 'It says whether an acknowledgement waits for the disk.',
+  },
+  {
+    cases: ['describe-topic-configs', 'describe-broker-configs'],
+    clients: null,
+    at: /min\.insync\.replicas\/source/,
+    kafka: 'gives `min.insync.replicas` as a dynamic default of all brokers',
+    millrace: 'as the default',
+    why: 'Formatting a Kafka with eligible leader replicas (KIP-966) writes this one config into the new cluster; the value is the same.',
+  },
+]
