@@ -116,6 +116,8 @@ export class Client {
   }
 
   async #connectTo(nodeId: number, lane: Lane): Promise<BrokerConnection> {
+    // One whom nobody has named yet: whoever asks for a node by its number may be the first to ask for anything.
+    if (!this.view.brokers.has(nodeId)) await this.refresh()
     const broker = this.view.brokers.get(nodeId)
     if (broker === undefined) throw new ConnectionError(`node ${nodeId} is not known`)
     return this.#connect(broker, lane)

@@ -52,7 +52,10 @@ clusterScenario(
   async (run, sim) => {
     const random = sim.streams.faults
     await run.until(() => run.load.history.commits.some(({ outcome }) => outcome === 'acked'), 'offsets are kept')
-    for (const node of run.controllers) random.chance(0.5) ? node.kill() : node.losePower('any')
+    for (const node of run.controllers) {
+      if (random.chance(0.5)) node.kill()
+      else node.losePower('any')
+    }
     await sim.runFor(SESSION_MS + someMs(random, 100, 10_000))
     const { history } = run.load
     const { client } = run.cluster.client('late')
