@@ -116,6 +116,11 @@ export class PartitionLeader {
     return low
   }
 
+  /** The end of what this replica itself has kept, as the topic's durability mode asks: what acks=1 waits for. */
+  get keptOffset(): number {
+    return this.#durability === 'fsync' ? this.#durableOffset : this.#writtenOffset
+  }
+
   /** Whether the high watermark has passed the election: only then is it at least every one told before (invariant H12). */
   get endIsKnown(): boolean {
     return this.#highWatermark >= this.epochStartOffset
@@ -281,13 +286,9 @@ export class PartitionLeader {
     return counted === null ? endOffset : Math.min(counted, endOffset)
   }
 
-  #countedLocally(): number {
-    return this.#durability === 'fsync' ? this.#durableOffset : this.#writtenOffset
-  }
-
   #raiseHighWatermark(): readonly Effect[] {
     if (this.isUnderMinInsync) return NOTHING
-    let offset = this.#countedLocally()
+    let offset = this.keptOffset
     for (const follower of this.#followers) {
       if (this.#mustHold(follower)) offset = Math.min(offset, this.#counted(follower))
     }

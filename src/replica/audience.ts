@@ -7,12 +7,12 @@ export interface Watcher {
 }
 
 /**
- * Everyone who waits for something of one partition: for its high watermark, its file or its low watermark to reach an
+ * Everyone who waits for something of one partition: for its high watermark, its leader's own log or its low watermark to reach an
  * offset, or for news to read. Most partitions are idle, and there may be very many: nothing is kept while nobody waits.
  */
 export class Audience {
   readonly #committed = new AckQueue()
-  readonly #written = new AckQueue()
+  readonly #kept = new AckQueue()
   #deleted: AckQueue | null = null
   /** Who is to go to the successor, once that leads. */
   #leaving: AckQueue | null = null
@@ -23,15 +23,15 @@ export class Audience {
 
   /** Those who wait for an acknowledgement. */
   get waiting(): number {
-    return this.#committed.size + this.#written.size + (this.#leaving?.size ?? 0)
+    return this.#committed.size + this.#kept.size + (this.#leaving?.size ?? 0)
   }
 
   waitCommitted(wait: AckWait): void {
     this.#committed.add(wait)
   }
 
-  waitWritten(wait: AckWait): void {
-    this.#written.add(wait)
+  waitKept(wait: AckWait): void {
+    this.#kept.add(wait)
   }
 
   waitDeleted(wait: AckWait): void {
@@ -47,7 +47,7 @@ export class Audience {
 
   stopWaiting(wait: AckWait): void {
     this.#committed.remove(wait)
-    this.#written.remove(wait)
+    this.#kept.remove(wait)
     this.#deleted?.remove(wait)
     this.#leaving?.remove(wait)
   }
@@ -57,8 +57,8 @@ export class Audience {
     this.wake()
   }
 
-  written(offset: number): void {
-    this.#written.reached(offset, ErrorCode.NONE)
+  kept(offset: number): void {
+    this.#kept.reached(offset, ErrorCode.NONE)
   }
 
   get isDeletionAwaited(): boolean {
@@ -73,7 +73,7 @@ export class Audience {
   /** None of it will come. */
   fail(errorCode: number): void {
     this.#committed.fail(errorCode)
-    this.#written.fail(errorCode)
+    this.#kept.fail(errorCode)
     this.#deleted?.fail(errorCode)
     this.succeeded(errorCode)
   }
@@ -81,7 +81,7 @@ export class Audience {
   /** Another node leads now: what it has may still be committed, all else is over. */
   handOver(errorCode: number): void {
     this.#committed.failMortal(errorCode)
-    this.#written.fail(errorCode)
+    this.#kept.fail(errorCode)
     this.#deleted?.fail(errorCode)
   }
 

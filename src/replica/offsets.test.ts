@@ -78,6 +78,14 @@ test('the end is not told while it may lie below one that was told before', () =
     assert.deepEqual(await list(node, -2, { topic: 'wide' }), [0, -1, 0])
   }))
 
+test('whoever asks for the end after the first record with acks=1 finds it there', () =>
+  withNode(async (node) => {
+    // A new file is there for good when its folder is written, some time after the record is in the file.
+    await node.createTopic('new', { idByte: 9 })
+    await node.produce('new', batchOf(['first']), { acks: 1 })
+    assert.deepEqual(await list(node, -1, { topic: 'new' }), [1, -1, 0])
+  }))
+
 async function remove(node: ReplicaNode, offset: number, topic = 'a') {
   const request = { topics: [{ name: topic, partitions: [{ partitionIndex: 0, offset }] }], timeoutMs: 1000 }
   const { topics } = await node.replicas.deleteRecords(request, node.context(2))

@@ -269,6 +269,7 @@ export class Partition implements Expiring {
     const { durabilityMode: durability } = settings.log
     const { minInsyncReplicas } = settings
     this.#perform(this.leader.step({ type: 'configured', durability, minInsyncReplicas }))
+    this.audience.kept(this.leader.keptOffset)
   }
 
   tick(nowMs: number): void {
@@ -395,12 +396,14 @@ export class Partition implements Expiring {
     else this.audience.waitCommitted(wait)
   }
 
-  /** The same for what has left the process for the file. */
-  whenWritten(wait: AckWait): void {
-    const { log } = this
-    if (this.leader === null || log === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    else if (wait.waitOffset <= log.writtenOffset) wait.acked(ErrorCode.NONE)
-    else this.audience.waitWritten(wait)
+  /**
+   * The same for what this replica has kept, on disk or in the page cache as the topic wants it. A sole replica has then
+   * committed it too: as with Kafka, whoever asks for the end after acks=1 finds the record below it.
+   */
+  whenKept(wait: AckWait): void {
+    if (this.leader === null) wait.acked(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    else if (wait.waitOffset <= this.leader.keptOffset) wait.acked(ErrorCode.NONE)
+    else this.audience.waitKept(wait)
   }
 
   dump(): string {
@@ -413,12 +416,12 @@ export class Partition implements Expiring {
   #progressed(): void {
     const { log, leader } = this
     if (log === null) return
-    this.audience.written(log.writtenOffset)
     this.followerDriver?.logProgressed()
     if (leader === null) return
     const { endOffset, writtenOffset, durableOffset } = log
     const nowMs = this.#events.nowMs()
     this.#perform(leader.step({ type: 'progressed', endOffset, writtenOffset, durableOffset, nowMs }))
+    this.audience.kept(leader.keptOffset)
   }
 
   #perform(effects: readonly Effect[]): void {

@@ -41,8 +41,8 @@ test('what acks asks for decides when the answer comes', () =>
     ])
     assert.equal(seen[0], 'acks=0 written=1 durable=1')
     // Such a topic is written through: what is in the file is on the platter.
-    assert.match(seen[1] as string, /^acks=1 written=([34]) durable=\1$/)
-    assert.match(seen[2] as string, /^acks=-1 written=4 durable=4$/)
+    assert.match(seen.find((line) => line.startsWith('acks=1')) ?? '', /^acks=1 written=([34]) durable=\1$/)
+    assert.match(seen.find((line) => line.startsWith('acks=-1')) ?? '', /^acks=-1 written=4 durable=4$/)
   }))
 
 test('a relaxed topic is acknowledged from the page cache', () =>

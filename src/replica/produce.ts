@@ -204,7 +204,7 @@ class PendingProduce implements Expiring {
     const wait = new ProduceWait(this, partition, outcome, waitOffset)
     this.#waits.add(wait)
     if (acks === -1) partition.whenCommitted(wait)
-    else partition.whenWritten(wait)
+    else partition.whenKept(wait)
   }
 
   /** A leader that has just been succeeded sends clients on when the new one is there to take them. */
