@@ -3,9 +3,11 @@ import type { Env } from '../env/env.ts'
 import type { ReplicatedLog } from '../env/replicated-log.ts'
 import { joinRefusal, syncRefusal } from '../group/answers.ts'
 import { decodeRecord, encodeRecord } from '../group/record-codec.ts'
+import { OutlookBook, type PartitionOutlook } from '../group/outlook-book.ts'
 import type { Caller, GroupCall, GroupCalls, GroupRequest, GroupResponse } from '../group/requests.ts'
 import { GroupShard } from '../group/shard.ts'
 import type { GroupRecord } from '../group/records.ts'
+import type { GroupStanding } from '../group/standing.ts'
 import type { GroupConfig } from '../group/types.ts'
 import type { TopicId } from '../model/ids.ts'
 import type { DeleteGroupsRequest, DeleteGroupsResponse } from '../protocol/apis/delete-groups.ts'
@@ -64,6 +66,8 @@ const NOBODY: Caller = { apiVersion: 0, clientId: '', clientHost: '' }
 export class GroupCoordinator {
   readonly #parts: GroupCoordinatorParts
   readonly #runtime: CoordinatorRuntime<GroupRecord, GroupRequest, GroupResponse>
+  /** Older than the shards: one that is loaded finds in it what was told before. */
+  readonly #outlooks = new OutlookBook()
   #config: GroupConfig
 
   constructor(parts: GroupCoordinatorParts) {
@@ -71,7 +75,7 @@ export class GroupCoordinator {
     this.#config = parts.config
     const kind = {
       name: 'groups',
-      newShard: () => new GroupShard(this.#config, new Random(parts.env.randomBytes(4).readUInt32BE())),
+      newShard: () => new GroupShard(this.#config, new Random(parts.env.randomBytes(4).readUInt32BE()), this.#outlooks),
       encode: encodeRecord,
       decode: decodeRecord,
     }
@@ -221,8 +225,27 @@ export class GroupCoordinator {
 
   /** Topics were deleted: their offsets are of no use any more. What cannot be written now, expiry will find. */
   async forgetTopics(topics: ReadonlyMap<string, TopicId>): Promise<void> {
+    for (const [name, topicId] of topics) this.#outlooks.forget(name, topicId)
     const { partitions } = this.#runtime
     await Promise.all(partitions.map((partition) => this.#askPartition('forget-topics', partition, topics, NOBODY)))
+  }
+
+  /** What leaders say of what retention is about to delete, and has deleted. A shard that is not loaded yet finds it when it is. */
+  async takeOutlooks(outlooks: readonly PartitionOutlook[]): Promise<void> {
+    const changes = this.#outlooks.update(outlooks)
+    if (changes.length === 0) return
+    const { partitions } = this.#runtime
+    await Promise.all(partitions.map((partition) => this.#askPartition('outlooks', partition, changes, NOBODY)))
+  }
+
+  /** Where groups stand that are coordinated here: those named, or all. */
+  async standings(asked: GroupCalls['standings']['call']): Promise<GroupStanding[]> {
+    const { groupIds } = asked
+    const partitions = groupIds === null ? this.#runtime.partitions : groupIds.map((id) => this.partitionFor(id) ?? -1)
+    const answers = await Promise.all(
+      [...new Set(partitions)].map((partition) => this.#askPartition('standings', partition, asked, NOBODY)),
+    )
+    return answers.flatMap((answer) => (answer instanceof CoordinatorError ? [] : answer.standings))
   }
 
   async #ask<K extends GroupCall>(

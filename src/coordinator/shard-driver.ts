@@ -219,7 +219,7 @@ export class ShardDriver<Rec, Request, Response> {
 
   /** Puts the records of an outcome into the batch and replays them. */
   #take(shard: Shard<Rec, Request, Response>, outcome: Outcome<Rec, Response>, held: HeldReply<Response>[]): void {
-    for (const { message, fields } of outcome.notes) this.#env.log.info(message, fields)
+    for (const { level = 'info', message, fields } of outcome.notes) this.#env.log[level](message, fields)
     const timestampMs = this.#env.clock.wallMs()
     const encoded = outcome.records.map((record) => ({ ...this.#kind.encode(record), timestampMs }))
     const bytes = encoded.reduce((sum, record) => sum + recordBytes(record), 0)

@@ -108,9 +108,7 @@ export class MemoryNode {
 
   /** Removes what the time of day lets go, now. */
   async applyRetention(): Promise<void> {
-    const { logs, replicas } = this.#node ?? {}
-    if (this.#life?.isPaused !== false || replicas === undefined) return
-    await logs?.applyRetention(({ topic, partition }) => replicas.hosted.get(topic, partition)?.highWatermark ?? 0)
+    if (this.#life?.isPaused === false) await this.#node?.replicas?.applyRetention()
   }
 
   /** As SIGSTOP: it keeps its connections, and does nothing. */

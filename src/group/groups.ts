@@ -1,10 +1,13 @@
 import type { Alarms } from './alarms.ts'
 import { ClassicGroup } from './classic-group.ts'
 import type { OffsetValue } from './records.ts'
+import type { GroupRisk } from './retention-risk.ts'
 
 /** A committed offset with the place of its own record, by which a later transaction marker tells which is newer. */
 export interface StoredOffset extends OffsetValue {
   readonly recordOffset: number
+  /** An earlier commit, for the pace of the group; null for the first one. */
+  readonly anchor: { readonly offset: number; readonly commitTimestampMs: number } | null
 }
 
 /** Topic, then partition. */
@@ -26,6 +29,8 @@ export class Group {
   isForeign = false
   /** Offset of the newest record about this group. */
   lastRecordOffset = -1
+  /** Null while it has lost nothing to retention and is not about to. */
+  risk: GroupRisk | null = null
 
   constructor(groupId: string, wallMs: number) {
     this.groupId = groupId

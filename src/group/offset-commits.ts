@@ -5,6 +5,7 @@ import { checkMember } from './answers.ts'
 import { type Group, type Groups, putOffset, removeOffset, type StoredOffset } from './groups.ts'
 import type { Ticket } from '../model/shard.ts'
 import type { Rebalance } from './rebalance.ts'
+import { anchorOf } from './standing.ts'
 import type { GroupRecord, OffsetValue } from './records.ts'
 import type { Caller, GroupCalls } from './requests.ts'
 import type { Moment } from '../model/shard.ts'
@@ -194,7 +195,7 @@ export function replayOffset(
     }
     return
   }
-  const stored = { ...value, recordOffset: offset }
+  const stored = { ...value, recordOffset: offset, anchor: anchorOf(group.offsets.get(topic)?.get(partition), value) }
   if (producerId === null) {
     putOffset(group.offsets, topic, partition, stored)
     return

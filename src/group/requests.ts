@@ -9,6 +9,8 @@ import type { OffsetDelete } from '../protocol/apis/offset-delete.ts'
 import type { OffsetFetch } from '../protocol/apis/offset-fetch.ts'
 import type { SyncGroup } from '../protocol/apis/sync-group.ts'
 import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
+import type { OutlookChange } from './outlook-book.ts'
+import type { GroupStanding } from './standing.ts'
 
 /** Who asks, as far as it matters to a group. */
 export interface Caller {
@@ -41,6 +43,13 @@ export interface GroupCalls {
   describe: { call: readonly string[]; answer: ResponseOf<typeof DescribeGroups>['groups'] }
   /** Topics that were deleted, by name, with their ids. */
   'forget-topics': { call: ReadonlyMap<string, string>; answer: null }
+  /** What leaders have told of what retention does. */
+  outlooks: { call: readonly OutlookChange[]; answer: null }
+  /** Where groups stand; null: all of them. */
+  standings: {
+    call: { readonly groupIds: readonly string[] | null; readonly onlyAtRisk: boolean }
+    answer: { readonly standings: readonly GroupStanding[] }
+  }
   'delete-groups': { call: readonly string[]; answer: ResponseOf<typeof DeleteGroups>['results'] }
 }
 

@@ -7,6 +7,7 @@ import { errorName } from '../protocol/errors.ts'
 import { type Command, scenarios } from '../testing/datadriven.ts'
 import { decodeRecord, encodeRecord } from './record-codec.ts'
 import type { GroupRecord } from './records.ts'
+import { OutlookBook, type PartitionOutlook } from './outlook-book.ts'
 import type { Caller, GroupCall, GroupRequest, GroupResponse } from './requests.ts'
 import { GroupShard } from './shard.ts'
 import { DEFAULT_GROUP_CONFIG, type GroupConfig } from './types.ts'
@@ -14,7 +15,8 @@ import { DEFAULT_GROUP_CONFIG, type GroupConfig } from './types.ts'
 /** A shard with a log of its own, on which everything is committed at once, and a clock that the scenario moves. */
 class Scene {
   #config: GroupConfig = { ...DEFAULT_GROUP_CONFIG, initialRebalanceDelayMs: 0 }
-  #shard = new GroupShard(this.#config, new Random(1))
+  #book = new OutlookBook()
+  #shard = new GroupShard(this.#config, new Random(1), this.#book)
   readonly #log: { key: Buffer; value: Buffer | null; producerId: number | null }[] = []
   #nowMs = 1000
   #refusal: number | null = null
@@ -83,7 +85,7 @@ class Scene {
 
   /** Another node takes over: nothing is left but the log. */
   #reload(): string {
-    this.#shard = new GroupShard(this.#config, new Random(this.#log.length + 2))
+    this.#shard = new GroupShard(this.#config, new Random(this.#log.length + 2), this.#book)
     for (const [offset, { key, value, producerId }] of this.#log.entries()) {
       this.#shard.replay(decodeRecord(key, value), { offset, producerId })
     }
@@ -208,6 +210,13 @@ class Scene {
         return command.text('groups', 'g').split(',')
       case 'forget-topics':
         return new Map([[command.text('topic'), command.text('id', NO_TOPIC_ID)]])
+      case 'outlooks':
+        return this.#book.update([outlook(command, this.#nowMs)])
+      case 'standings':
+        return {
+          groupIds: command.has('groups') ? command.text('groups').split(',') : null,
+          onlyAtRisk: command.has('risk'),
+        }
     }
   }
 
@@ -232,6 +241,11 @@ class Scene {
       const text = JSON.stringify(shorten(response)).replaceAll('"', '').replaceAll(',', ' ')
       lines.push(`reply ${ticket} ${this.#rename(text)}`)
     }
+    for (const { level, message, fields } of outcome.notes) {
+      if (level !== 'warn' && level !== 'error' && !message.startsWith('A group reads again')) continue
+      const values = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
+      lines.push(`${level}: ${message}: ${this.#rename(values.join(' '))}`)
+    }
     return lines.join('\n')
   }
 
@@ -248,6 +262,22 @@ class Scene {
     let renamed = text
     for (const [id, name] of this.#names) renamed = renamed.replaceAll(id, name)
     return renamed
+  }
+}
+
+/** `steps=100:60000,200:90000`: all before 100 goes in a minute. */
+function outlook(command: Command, nowMs: number): PartitionOutlook {
+  const steps = command.has('steps') ? command.text('steps').split(',') : []
+  return {
+    topic: command.text('topic', 'orders'),
+    topicId: command.text('id', NO_TOPIC_ID) as TopicId,
+    partition: command.number('partition', 0),
+    leaderEpoch: command.number('epoch', 0),
+    startOffset: command.number('start', 0),
+    steps: steps.map((step) => {
+      const [endOffset, leftMs] = step.split(':').map(Number) as [number, number]
+      return { endOffset, dueMs: nowMs + leftMs }
+    }),
   }
 }
 

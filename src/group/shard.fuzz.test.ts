@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../base/random.ts'
-import { NO_TOPIC_ID } from '../model/ids.ts'
+import { NO_TOPIC_ID, type TopicId } from '../model/ids.ts'
 import type { Outcome, Ticket } from '../model/shard.ts'
 import { decodeRecord, encodeRecord } from './record-codec.ts'
 import type { GroupRecord } from './records.ts'
@@ -106,7 +106,17 @@ class Chaos {
     const random = this.#random
     const types: readonly GroupCall[] = [
       ...['join', 'join', 'join', 'sync', 'sync', 'sync', 'heartbeat', 'heartbeat', 'leave', 'commit-offsets'],
-      ...['commit-offsets', 'fetch-offsets', 'delete-offsets', 'list', 'describe', 'delete-groups', 'forget-topics'],
+      ...[
+        'commit-offsets',
+        'fetch-offsets',
+        'delete-offsets',
+        'list',
+        'describe',
+        'delete-groups',
+        'forget-topics',
+        'outlooks',
+        'standings',
+      ],
     ] as GroupCall[]
     const type = random.pick(types)
     const caller = { apiVersion: random.between(0, 9), clientId: 'c', clientHost: '/127.0.0.1' }
@@ -174,6 +184,23 @@ class Chaos {
         return [groupId]
       case 'forget-topics':
         return new Map([['orders', NO_TOPIC_ID]])
+      case 'outlooks': {
+        const startOffset = random.below(100)
+        const steps = random.chance(0.5)
+          ? []
+          : [{ endOffset: startOffset + random.below(20), dueMs: random.below(1e6) }]
+        const outlook = {
+          topic: 'orders',
+          topicId: NO_TOPIC_ID as TopicId,
+          partition: 0,
+          leaderEpoch: 0,
+          startOffset,
+          steps,
+        }
+        return [{ outlook, startBefore: random.chance(0.5) ? null : random.below(startOffset + 1) }]
+      }
+      case 'standings':
+        return { groupIds: random.chance(0.5) ? null : [groupId], onlyAtRisk: random.chance(0.5) }
     }
   }
 }

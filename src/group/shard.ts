@@ -6,10 +6,13 @@ import { type Group, Groups } from './groups.ts'
 import { Joining } from './join.ts'
 import type { Moment, Origin, Shard, Ticket } from '../model/shard.ts'
 import { Membership } from './membership.ts'
+import { OutlookBook } from './outlook-book.ts'
 import { OffsetCommits, replayOffset, replayTransactionEnd } from './offset-commits.ts'
 import { Rebalance } from './rebalance.ts'
 import type { GroupMetadata, GroupRecord } from './records.ts'
 import type { GroupRequest, GroupResponse } from './requests.ts'
+import { RetentionRisk } from './retention-risk.ts'
+import { standingsOf } from './standing.ts'
 import { Draft, type GroupConfig, type GroupOutcome, type ShardContext } from './types.ts'
 
 /**
@@ -29,17 +32,20 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
   readonly #offsets: OffsetCommits
   readonly #directory = new Directory(this.#groups)
   readonly #expiry: Expiry
+  readonly #risk: RetentionRisk
   readonly #expiryAlarm = newAlarm('expiry', '')
   /** Records of kinds that nobody has told us about; they are skipped. */
   unknownRecords = 0
 
-  constructor(config: GroupConfig, random: Random) {
+  /** `book` is shared by the shards of a node. */
+  constructor(config: GroupConfig, random: Random, book = new OutlookBook()) {
     const context: ShardContext = (this.#context = { config, random })
     this.#rebalance = new Rebalance(context, this.#alarms, this.#groups)
     this.#joining = new Joining(context, this.#alarms, this.#groups, this.#rebalance)
     this.#membership = new Membership(context, this.#alarms, this.#groups, this.#rebalance)
     this.#offsets = new OffsetCommits(context, this.#groups, this.#rebalance)
     this.#expiry = new Expiry(context, this.#groups)
+    this.#risk = new RetentionRisk(this.#groups, book)
   }
 
   set config(config: GroupConfig) {
@@ -88,7 +94,18 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
         if (moment.refusal === null) this.#expiry.forgetTopics(request.body, draft)
         draft.reply(ticket, null)
         break
+      case 'outlooks':
+        this.#risk.changed(request.body, moment, draft)
+        draft.reply(ticket, null)
+        break
+      case 'standings': {
+        const { standings, seen } = standingsOf(this.#groups, request.body)
+        draft.saw(seen)
+        draft.reply(ticket, { standings })
+        break
+      }
     }
+    this.#risk.tell(draft)
     return draft
   }
 
@@ -118,6 +135,7 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
       }
     }
     this.#alarms.set(this.#expiryAlarm, moment.nowMs + this.#context.config.expiryIntervalMs)
+    this.#risk.loaded(moment, draft)
     return draft
   }
 
@@ -127,6 +145,7 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
         const group = this.#touch(record.groupId, record.value === null, origin)
         if (group === undefined) return
         replayOffset(group, record, origin)
+        this.#risk.moved(group, record.topic, record.partition)
         this.#groups.sweep(group)
         return
       }

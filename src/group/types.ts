@@ -48,8 +48,8 @@ export class Draft implements GroupOutcome {
     this.replies.push({ ticket, response })
   }
 
-  note(message: string, fields: Note['fields']): void {
-    this.notes.push({ message, fields })
+  note(message: string, fields: Note['fields'], level: NonNullable<Note['level']> = 'info'): void {
+    this.notes.push({ level, message, fields })
   }
 
   /** The replies depend on what was written up to `offset`. */

@@ -18,6 +18,8 @@ export interface Reply<Response> {
 
 /** Something an operator will want to find in the log of the node. */
 export interface Note {
+  /** Default: info. */
+  readonly level?: 'info' | 'warn' | 'error'
   readonly message: string
   readonly fields: Readonly<Record<string, string | number>>
 }

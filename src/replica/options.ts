@@ -6,11 +6,17 @@ import type { TopicId, TopicPartition } from '../model/ids.ts'
 import type { Peers } from '../rpc/peers.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
+import type { LogOutlook } from '../storage/log-outlook.ts'
 import type { ScrubLimits } from '../storage/scrubber.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import type { FetchLimits } from './fetch-requests.ts'
 import type { ControllerWay } from './isr-proposals.ts'
 import type { ThrottleRates } from './throttles.ts'
+
+export interface LedPartition extends TopicPartition {
+  readonly topicId: TopicId
+  readonly leaderEpoch: number
+}
 
 /** What the rest of the node hears of the partitions here. Calls are made from within `start`, `applyImage` or a disk's answer. */
 export interface ReplicaEvents {
@@ -20,6 +26,8 @@ export interface ReplicaEvents {
   onResign(topicPartition: TopicPartition, leaderEpoch: number): void
   /** The log of a replica could not be opened, or has failed: the controller must hear of it. */
   onOffline(topicPartition: TopicPartition, error: Error): void
+  /** Of a partition that is led here: a round of retention is over, or (then without steps) its log begins later. */
+  onOutlook?(partition: LedPartition, outlook: Partial<LogOutlook>): void
   /**
    * This node's follower gives up records from offset `from` on that had been committed, as the leader does not have them:
    * only an unclean election allows that (reliability I6).

@@ -7,6 +7,7 @@ import type { Effect, EligibleBroker, Input, Registration } from '../partition/t
 import type { BatchLimits } from '../protocol/batch/validate.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { CorruptLogError } from '../storage/errors.ts'
+import type { LogOutlook } from '../storage/log-outlook.ts'
 import type { AppendRefusal } from '../storage/log-state.ts'
 import type { PartitionLog } from '../storage/partition-log.ts'
 import type { AckWait } from './ack-queue.ts'
@@ -29,6 +30,8 @@ export interface PartitionEvents {
   /** See `LeadershipChecks`. */
   isStillLed(partition: Partition): Promise<boolean>
   proposeIsr(partition: Partition, effect: Extract<Effect, { type: 'propose-isr' }>): void
+  /** Of its log, while this node leads: see `ReplicaEvents`. */
+  outlook?(partition: Partition, outlook: Partial<LogOutlook>): void
   /** The log failed for good; it has been told to everyone who waited here. */
   failed(partition: Partition, error: Error): void
 }
@@ -111,6 +114,8 @@ export class Partition implements Expiring {
     if (this.log !== null) {
       this.log.listener = {
         progressed: () => this.#progressed(),
+        startMoved: ({ logStartOffset: startOffset }) => this.#foresee({ startOffset }),
+        retained: (_log, outlook) => this.#foresee(outlook),
         failed: (_log: PartitionLog, error: Error) => this.#failed(error),
       }
     }
@@ -443,6 +448,10 @@ export class Partition implements Expiring {
     assert(offset >= this.#highWatermark, `${this.name}: high watermark ${offset} below ${this.#highWatermark}`)
     this.#highWatermark = offset
     this.audience.committed(offset, this.#committedError())
+  }
+
+  #foresee(outlook: Partial<LogOutlook>): void {
+    if (this.leader !== null) this.#events.outlook?.(this, outlook)
   }
 
   /** Enough copies have it; but are they still enough? (KIP-966 or not, Kafka asks again.) */

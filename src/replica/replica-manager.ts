@@ -120,6 +120,8 @@ export class ReplicaManager {
       deadlines: this.#deadlines,
       isStillLed: (partition) => checks.check(partition),
       proposeIsr: (partition, effect) => this.#proposals?.propose(partition, effect),
+      outlook: ({ topicPartition, topicId, leaderEpoch }, outlook) =>
+        options.events.onOutlook?.({ ...topicPartition, topicId, leaderEpoch }, outlook),
       failed: (partition, error) => {
         this.#reports?.changed(partition)
         this.#hosting.failed(partition)
@@ -171,7 +173,7 @@ export class ReplicaManager {
     if (this.#stopped) return
     this.#every(this.#options.highWatermarkIntervalMs ?? 5000, () => this.#onShortTick())
     this.#every((this.#options.lagTimeMaxMs ?? LAG_TIME_MAX_MS) / 2, () => this.#onLagTick())
-    this.#every(this.#options.retentionIntervalMs ?? 300_000, () => this.#onRetentionTick())
+    this.#every(this.#retentionIntervalMs, () => this.applyRetention())
     const { scrubLimitsOf } = this.#options
     if (scrubLimitsOf !== undefined) this.#logs.startScrubber(() => scrubLimitsOf(this.hosted.image))
     this.#logs.startCleaner({ highWatermarkOf: this.#highWatermarkOf, limits: () => this.#cleanerLimits() })
@@ -262,7 +264,7 @@ export class ReplicaManager {
   async #onShortTick(): Promise<void> {
     await this.#highWatermarks.write()
     // Room is wanted now: on a full disk nobody waits for the interval.
-    if (!this.#logs.isWritable) await this.#onRetentionTick()
+    if (!this.#logs.isWritable) await this.applyRetention()
     // One that was damaged in an earlier life, and known to be, is told of by no image.
     await this.#inTurn(() => this.#hosting.repairDamaged())
     if (this.#hosting.isWaitingForSpace) await this.#inTurn(() => this.#hosting.openWaiting())
@@ -273,8 +275,21 @@ export class ReplicaManager {
     for (const partition of this.hosted) partition.tick(nowMs)
   }
 
-  async #onRetentionTick(): Promise<void> {
-    await this.#logs.applyRetention(this.#highWatermarkOf)
+  get #retentionIntervalMs(): number {
+    return this.#options.retentionIntervalMs ?? 300_000
+  }
+
+  /** Deletes what retention lets go of, and looks ahead at what it will. */
+  async applyRetention(): Promise<void> {
+    await this.#logs.applyRetention(this.#highWatermarkOf, this.#retentionIntervalMs)
+  }
+
+  /** The same for one partition that has just come to be led here, without a deletion. */
+  async lookAhead({ topic, partition }: TopicPartition): Promise<void> {
+    const { log, highWatermark } = this.hosted.get(topic, partition) ?? {}
+    if (!log || highWatermark === undefined) return
+    // A log that cannot be read says so by itself.
+    await log.lookAhead(this.#logs.retentionTime, this.#retentionIntervalMs, highWatermark).catch(() => undefined)
   }
 
   #cleanerLimits(): CleanerLimits | null {

@@ -13,6 +13,7 @@ import type { LogManager } from '../storage/log-manager.ts'
 import { cleanerLimitsOf, scrubLimitsOf } from './cleaner-limits.ts'
 import { groupConfigOf } from './group-config.ts'
 import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
+import { OutlookSender } from './lag/outlook-sender.ts'
 
 export interface BrokerHalfOptions {
   readonly broker: BrokerContext
@@ -30,6 +31,7 @@ export interface BrokerHalfOptions {
 export class BrokerHalf {
   readonly replicas: ReplicaManager
   readonly groups: GroupCoordinator
+  readonly outlooks: OutlookSender
   readonly #options: BrokerHalfOptions
 
   /** `image` is the one it will start from. */
@@ -47,6 +49,13 @@ export class BrokerHalf {
       groupOperations: GROUP_OPERATIONS,
       mayBeSucceeded: () => options.cluster.mayBeSucceeded?.() === true,
     })
+    this.outlooks = new OutlookSender(env, {
+      nodeId: broker.brokerId,
+      peers: options.cluster.peers,
+      addressOf: (nodeId) => options.cluster.addressOf(nodeId),
+      take: (outlooks) => this.groups.takeOutlooks(outlooks),
+    })
+    this.outlooks.imageChanged(image)
     this.replicas = this.#newReplicas(env, image)
   }
 
@@ -80,12 +89,17 @@ export class BrokerHalf {
       scrubLimitsOf: (at) => scrubLimitsOf(at, broker),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {
-        onLead: ({ topic, partition }, log) => {
+        onLead: (topicPartition, log) => {
+          const { topic, partition } = topicPartition
           if (topic === OFFSETS_TOPIC) this.groups.onLead(partition, log)
+          else void this.replicas.lookAhead(topicPartition)
         },
-        onResign: ({ topic, partition }) => {
+        onResign: (topicPartition) => {
+          const { topic, partition } = topicPartition
           if (topic === OFFSETS_TOPIC) this.groups.onResign(partition)
+          else this.outlooks.remove(topicPartition)
         },
+        onOutlook: (partition, outlook) => this.outlooks.put(partition, outlook),
         onOffline: ({ topic, partition }, error) => {
           env.log.error('a partition is offline', { topic, partition, reason: error.message })
         },
@@ -96,6 +110,7 @@ export class BrokerHalf {
   /** Does what a new image asks, before clients see it. */
   async applyImage(changes: MetadataChanges, image: MetadataImage): Promise<void> {
     await this.replicas.applyImage(changes, image)
+    this.outlooks.imageChanged(image)
     if (changes.deletedTopics.length === 0) return
     const deleted = new Map(changes.deletedTopics.map(({ name, topicId }): [string, TopicId] => [name, topicId]))
     this.groups.forgetTopics(deleted).catch((error: unknown) => this.#options.bug(error))

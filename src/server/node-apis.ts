@@ -66,7 +66,7 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     ...forwardedApis({ forwarder: link, loggers, caughtUp }),
     describeConfigs(source, broker, () => new Map([[ROOT_LOGGER, logLevel.get()]])),
     ...replicaApis(parts.replicas),
-    ...groupApis(parts.groups),
+    ...groupApis(parts.groups, () => source.env.clock.monotonicMs()),
     metadata(source, endpoints, topics),
     describeCluster(source, endpoints, parts.self),
     describeTopicPartitions(source, endpoints, (topic, partition) => parts.replicas.laggards(topic, partition)),

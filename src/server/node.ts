@@ -252,6 +252,7 @@ export class Node implements HttpSource {
     lifecycle?.abandon()
     this.#publisher.close()
     await broker?.replicas.stop()
+    broker?.outlooks.close()
     broker?.groups.close()
     link?.close()
     this.#doors.clients.endAll()

@@ -21,7 +21,7 @@ import { inParallel, PARALLEL_LOGS } from './parallel.ts'
 import { type FoundLog, PartitionDirectories } from './partition-directories.ts'
 import { PartitionLog } from './partition-log.ts'
 import { Remover } from './remover.ts'
-import { RetentionClock } from './retention-clock.ts'
+import { RetentionClock, type RetentionTime } from './retention-clock.ts'
 import { type ScrubLimits, Scrubber, type ScrubStats } from './scrubber.ts'
 import { SpaceGuard } from './space-guard.ts'
 import { TailBudget } from './tail-budget.ts'
@@ -36,6 +36,9 @@ export interface LogManagerOptions extends FolderOwner {
   /** Kept free on the disk for what the node itself must write; at most a twentieth of the disk. */
   readonly reserveBytes?: number
 }
+
+/** `log.retention.check.interval.ms`, where the owner does not say. */
+const ROUND_MS = 300_000
 
 const DEFAULTS = {
   openFilesMax: 512,
@@ -312,19 +315,27 @@ export class LogManager {
 
   /**
    * Deletes what the topics' retention lets go of, in all logs. The high watermark of each bounds it. Time comes from
-   * the wall clock, but not from one that has just jumped. A log that cannot be read is left out and has failed.
+   * the wall clock, but not from one that has just jumped. A log that cannot be read is left out and has failed. The
+   * listener of each then hears what the rounds to come will take; `roundMs` lie between two.
    */
-  async applyRetention(highWatermarkOf: (topicPartition: TopicPartition) => number): Promise<void> {
-    const wallMs = this.#retentionClock.nowMs()
+  async applyRetention(highWatermarkOf: (topicPartition: TopicPartition) => number, roundMs = ROUND_MS): Promise<void> {
+    const time = this.#retentionClock.time()
     const logs = [...this.#logs.values()]
     await inParallel(logs, PARALLEL_LOGS, async (log) => {
       try {
-        await log.applyRetention({ wallMs, highWatermark: highWatermarkOf(log.topicPartition) })
+        const highWatermark = highWatermarkOf(log.topicPartition)
+        await log.applyRetention({ wallMs: time.nowMs, highWatermark })
+        await log.lookAhead(time, roundMs, highWatermark)
       } catch (error) {
         const { topic, partition } = log.topicPartition
         this.#env.log.warn('Retention was not applied', { topic, partition, reason: (error as Error).message })
       }
     })
+  }
+
+  /** How late it is for retention. */
+  get retentionTime(): RetentionTime {
+    return this.#retentionClock.time()
   }
 
   /**

@@ -36,6 +36,7 @@ function moveStart(state: LogState, offset: number): void {
   state.logStartOffset = offset
   if (state.epochs.truncateFromStart(offset)) state.areEpochsDirty = true
   state.context.changed(state)
+  state.parts?.startMoved()
 }
 
 /**

@@ -27,6 +27,8 @@ export interface LogParts {
   appended(): void
   /** `writtenOffset` or `durableOffset` has grown. */
   progressed(): void
+  /** Records were deleted: the log begins later. */
+  startMoved(): void
   /** Once. */
   failed(error: Error): void
   /** In relaxed mode: what is written is to be synced. */

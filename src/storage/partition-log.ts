@@ -9,19 +9,25 @@ import { CorruptLogError, OffsetOutOfRangeError } from './errors.ts'
 import { type AppendResult, LogAppender } from './log-appender.ts'
 import type { LeaderEpochs } from './leader-epochs.ts'
 import { readFromFiles } from './log-reader.ts'
+import { type LogOutlook, outlookOf, timeLeft } from './log-outlook.ts'
 import { advanceStartOffset, applyRetention, type RetentionInput } from './log-retention.ts'
 import type { AppendRefusal, LogParts, LogState } from './log-state.ts'
 import { truncateFully, truncateTo } from './log-truncation.ts'
 import { LogWriter } from './log-writer.ts'
 import type { ProducerStates, Refusal } from './producer-states.ts'
+import type { RetentionTime } from './retention-clock.ts'
 import type { Segment } from './segment.ts'
 import type { ReadLimits, ReadResult } from './tail.ts'
 import type { AbortedTransaction } from './txn-index.ts'
-import { findByTimestamp, findMaxTimestamp, type TimestampedOffset } from './time-lookup.ts'
+import { findByTimestamp, findMaxTimestamp, recordAt, type TimestampedOffset } from './time-lookup.ts'
 
 export interface LogListener {
   /** `writtenOffset` or `durableOffset` has grown. */
   progressed(log: PartitionLog): void
+  /** Retention, or DeleteRecords, has moved `logStartOffset`. */
+  startMoved?(log: PartitionLog): void
+  /** A round of retention is over. */
+  retained?(log: PartitionLog, outlook: LogOutlook): void
   /** Latched: nothing more is acknowledged. Called once. */
   failed(log: PartitionLog, error: Error): void
 }
@@ -215,6 +221,11 @@ export class PartitionLog {
     return this.#lookUp(() => findByTimestamp(this.#state, timestampMs, limitOffset ?? this.#state.endOffset))
   }
 
+  /** The first record at or after `offset` and below `limitOffset`; null when there is none. Markers of transactions are none. */
+  recordAt(offset: number, limitOffset: number): Promise<TimestampedOffset | null> {
+    return this.#lookUp(() => recordAt(this.#state, offset, limitOffset))
+  }
+
   /** The first record with the largest timestamp, or null. */
   maxTimestamp(): Promise<TimestampedOffset | null> {
     return this.#lookUp(() => findMaxTimestamp(this.#state))
@@ -256,6 +267,19 @@ export class PartitionLog {
     state.producers.expire(input.wallMs, state.config.producerIdExpirationMs)
     const mayRoll = () => this.#appender.roll(state.endOffset)
     return this.#watch(() => state.exclusively(() => applyRetention(state, input, mayRoll)))
+  }
+
+  /** Tells the listener what the next rounds of retention will take; `roundMs` lie between two of them. */
+  async lookAhead(time: RetentionTime, roundMs: number, highWatermark: number): Promise<void> {
+    const state = this.#state
+    if (this.listener?.retained === undefined || state.failure !== null || state.isClosed) return
+    const outlook = await this.#lookUp(() => outlookOf(state, { time, roundMs, highWatermark }))
+    this.listener?.retained?.(this, outlook)
+  }
+
+  /** How long retention leaves the record at `offset`; Infinity: for ever. */
+  timeLeft(offset: number, time: RetentionTime): Promise<number> {
+    return this.#lookUp(() => timeLeft(this.#state, offset, time))
   }
 
   /**
@@ -365,6 +389,10 @@ class Signals implements LogParts {
 
   progressed(): void {
     this.#log.listener?.progressed(this.#log)
+  }
+
+  startMoved(): void {
+    this.#log.listener?.startMoved?.(this.#log)
   }
 
   failed(error: Error): void {

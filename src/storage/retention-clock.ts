@@ -5,6 +5,13 @@ const JUMP_MS = 10 * 60_000
 /** A jump forward that lasts this long is believed. */
 const HOLD_MS = 3_600_000
 
+/** How late it is for deletions, and when a time to come will be. */
+export interface RetentionTime {
+  readonly nowMs: number
+  /** Milliseconds until then; 0 when it has come. A jump that will be believed counts already: that is when deletions begin. */
+  until(atMs: number): number
+}
+
 /**
  * Wall time for deletions (reliability H20). A clock that jumps forward must not delete everything: until the new time
  * has lasted for an hour, time goes on from where it was. Backward it follows at once, for that deletes nothing.
@@ -20,6 +27,16 @@ export class RetentionClock {
     this.#clock = clock
     this.#trustedMs = clock.wallMs() - (clock.movedMs?.() ?? 0)
     this.#atMs = clock.monotonicMs()
+  }
+
+  time(): RetentionTime {
+    const [clock, nowMs] = [this.#clock, this.nowMs()]
+    const monotonicMs = clock.monotonicMs()
+    if (this.#jumpedAtMs === null) return { nowMs, until: (atMs) => Math.max(0, atMs - nowMs) }
+    const wallMs = clock.wallMs()
+    const holdMs = Math.max(0, this.#jumpedAtMs + HOLD_MS - monotonicMs)
+    const until = (atMs: number) => Math.max(0, Math.min(atMs - nowMs, Math.max(holdMs, atMs - wallMs)))
+    return { nowMs, until }
   }
 
   nowMs(): number {

@@ -1,5 +1,12 @@
 import { letGoBlocks } from '../base/blocks.ts'
-import { batchBytes, maxTimestamp, partitionLeaderEpoch } from '../protocol/batch/header.ts'
+import {
+  batchBytes,
+  isControl,
+  lastOffset,
+  maxTimestamp,
+  partitionLeaderEpoch,
+  recordCount,
+} from '../protocol/batch/header.ts'
 import { recordsOf } from '../protocol/batch/records.ts'
 import { readFromFiles } from './log-reader.ts'
 import type { LogState } from './log-state.ts'
@@ -14,6 +21,8 @@ export interface TimestampedOffset {
 }
 
 const LOOKUP_READ_BYTES = 1024 ** 2
+/** As a rule the first batch has the record that is looked for. */
+const RECORD_READ_BYTES = 1
 
 /**
  * The first record at or beyond the log start, below `limitOffset`, whose timestamp is at least `timestampMs`; exact to
@@ -33,6 +42,35 @@ export async function findByTimestamp(
     const to = Math.min(state.segmentLimit(i), limitOffset)
     const found = await firstRecord(state, { from, to }, (recordMs) => recordMs >= timestampMs)
     if (found !== null) return found
+  }
+  return null
+}
+
+/** The first record at or after `offset` and below `limitOffset`; null when there is none. Markers of transactions are none. */
+export async function recordAt(
+  state: LogState,
+  offset: number,
+  limitOffset: number,
+): Promise<TimestampedOffset | null> {
+  const startOffset = Math.max(offset, state.logStartOffset)
+  for (let from = startOffset; from < limitOffset; ) {
+    const result = await read(state, from, limitOffset, RECORD_READ_BYTES)
+    const found = firstFrom(result.buffers, startOffset)
+    letGoBlocks(result.buffers)
+    if (found !== null || result.bytes === 0) return found
+    from = result.endOffset
+  }
+  return null
+}
+
+function firstFrom(buffers: readonly Buffer[], startOffset: number): TimestampedOffset | null {
+  for (const buffer of buffers) {
+    for (let at = 0; at < buffer.length; at += batchBytes(buffer, at)) {
+      if (isControl(buffer, at) || recordCount(buffer, at) === 0 || lastOffset(buffer, at) < startOffset) continue
+      for (const { offset, timestampMs } of recordsOf(buffer, at)) {
+        if (offset >= startOffset) return { offset, timestampMs, leaderEpoch: partitionLeaderEpoch(buffer, at) }
+      }
+    }
   }
   return null
 }
@@ -100,7 +138,12 @@ function firstIn(
   return null
 }
 
-function read(state: LogState, offset: number, limitOffset: number): ReadResult | Promise<ReadResult> {
-  const limits = { maxBytes: LOOKUP_READ_BYTES, limitOffset, atLeastOneBatch: true }
+function read(
+  state: LogState,
+  offset: number,
+  limitOffset: number,
+  maxBytes = LOOKUP_READ_BYTES,
+): ReadResult | Promise<ReadResult> {
+  const limits = { maxBytes, limitOffset, atLeastOneBatch: true }
   return offset >= state.tail.startOffset ? state.tail.read(offset, limits) : readFromFiles(state, offset, limits)
 }

@@ -53,6 +53,16 @@ const groupResult = struct({
   errorCode: int16.default(0),
 })
 
+/** Ours: what retention is about to delete of a partition, and where its log starts by now; see docs/lag.md. */
+const outlook = struct({
+  topic: string,
+  topicId: uuid,
+  partition: int32,
+  leaderEpoch: int32,
+  startOffset: int64,
+  steps: array(struct({ endOffset: int64, leftMs: int64 })),
+})
+
 /**
  * Asks how far a group has read. Version 2 allows "all topics" (null), 7 waits for open transactions (KIP-447), 8
  * asks for several groups at once (KIP-709), 9 brings the member epoch (KIP-848), 10 topic ids.
@@ -70,6 +80,8 @@ export const OffsetFetch = api({
       .until(7),
     groups: array(group).since(8),
     requireStable: bool.since(7),
+    // From the leader of partitions to a coordinator, which it tells and does not ask: `groups` is empty.
+    outlooks: array(outlook).since(8).tag(10001),
   }),
   response: struct({
     throttleTimeMs: int32.since(3).ignorable,

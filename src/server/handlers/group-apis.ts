@@ -10,18 +10,24 @@ import { OffsetCommit } from '../../protocol/apis/offset-commit.ts'
 import { OffsetDelete } from '../../protocol/apis/offset-delete.ts'
 import { OffsetFetch } from '../../protocol/apis/offset-fetch.ts'
 import { SyncGroup } from '../../protocol/apis/sync-group.ts'
+import { fromWire } from '../lag/outlook-sender.ts'
+import type { RequestContext } from '../../replica/types.ts'
 import type { Call } from '../connections/call.ts'
 import { type ServedApi, serve } from '../dispatch/served-api.ts'
 
 /** The group APIs, all versions: what differs between them the coordinator knows. */
-export function groupApis(groups: GroupCoordinator): ServedApi[] {
+export function groupApis(groups: GroupCoordinator, nowMs: () => number): ServedApi[] {
   return [
     serve(JoinGroup, (request, call) => groups.joinGroup(request, callerOf(call))),
     serve(SyncGroup, (request, call) => groups.syncGroup(request, callerOf(call))),
     serve(Heartbeat, (request, call) => groups.heartbeat(request, callerOf(call))),
     serve(LeaveGroup, (request, call) => groups.leaveGroup(request, callerOf(call))),
     serve(OffsetCommit, (request, call) => groups.commitOffsets(request, callerOf(call))),
-    serve(OffsetFetch, (request, call) => groups.fetchOffsets(request, callerOf(call))),
+    serve(OffsetFetch, async (request, call) => {
+      if (request.outlooks.length > 0 && (call as RequestContext).mayReplicate !== false)
+        await groups.takeOutlooks(request.outlooks.map((one) => fromWire(one, nowMs())))
+      return groups.fetchOffsets(request, callerOf(call))
+    }),
     serve(OffsetDelete, (request, call) => groups.deleteOffsets(request, callerOf(call))),
     serve(ListGroups, (request, call) => groups.listGroups(request, callerOf(call))),
     serve(DescribeGroups, (request, call) => groups.describeGroups(request, callerOf(call))),

@@ -1,0 +1,178 @@
+import type { Group, Groups, StoredOffset } from './groups.ts'
+import { areDifferentTopics } from './offset-commits.ts'
+import { dangerEnd, dueOf, type OutlookBook, type OutlookChange, type PartitionOutlook } from './outlook-book.ts'
+import type { Moment } from '../model/shard.ts'
+import type { Draft } from './types.ts'
+
+/** Offsets that were deleted while the group had not committed beyond them. */
+export interface LostRange {
+  readonly topic: string
+  readonly partition: number
+  readonly from: number
+  /** One past the last. */
+  readonly to: number
+  /** Wall clock, when this coordinator heard of it. */
+  readonly atMs: number
+}
+
+/** What a group has to fear, and what it has lost. On the group while there is either. */
+export class GroupRisk {
+  /** Partitions at risk, by topic. */
+  readonly partitions = new Map<string, Set<number>>()
+  /** Monotonic time of the last warning. */
+  warnedMs = Number.NEGATIVE_INFINITY
+  /** And nobody has said since that it is over. */
+  isWarned = false
+  /** The newest ones; adjacent ranges are one. */
+  lost: readonly LostRange[] = []
+  /** By topic, of all times, as far as this shard knows. */
+  readonly lostRecords = new Map<string, number>()
+
+  get isAtRisk(): boolean {
+    return this.partitions.size > 0
+  }
+}
+
+/** While a group stays in danger, it is warned of so often; and one that comes and goes, so often at most. */
+const WARN_AGAIN_MS = 3_600_000
+const WARN_ANEW_MS = 600_000
+/** Kept for each group. */
+const RANGES_MAX = 100
+
+/**
+ * Sets the offsets of groups against what retention is about to delete, and has deleted. Driven by outlooks, which do not
+ * depend on how many groups there are, and by commits, which cost a comparison.
+ */
+export class RetentionRisk {
+  readonly #groups: Groups
+  readonly #book: OutlookBook
+  /** Groups that a commit has brought out of danger, not said yet. */
+  readonly #saved = new Set<Group>()
+
+  constructor(groups: Groups, book: OutlookBook) {
+    this.#groups = groups
+    this.#book = book
+  }
+
+  /** The shard is loaded: all its offsets are compared with all that is known. */
+  loaded(moment: Moment, draft: Draft): void {
+    for (const group of this.#groups.values()) {
+      this.#judge(group, moment, draft, (topic, partition) => {
+        const outlook = this.#book.get(topic, partition)
+        return outlook === undefined ? undefined : { outlook, startBefore: null }
+      })
+    }
+  }
+
+  /** What leaders have told. */
+  changed(changes: readonly OutlookChange[], moment: Moment, draft: Draft): void {
+    const byTopic = new Map<string, Map<number, OutlookChange>>()
+    for (const change of changes) {
+      const { topic, partition } = change.outlook
+      byTopic.set(topic, (byTopic.get(topic) ?? new Map()).set(partition, change))
+    }
+    for (const group of this.#groups.values()) {
+      this.#judge(group, moment, draft, (topic, partition) => byTopic.get(topic)?.get(partition))
+    }
+  }
+
+  /** The group has committed, or its offset is gone. */
+  moved(group: Group, topic: string, partition: number): void {
+    const outlook = this.#book.get(topic, partition)
+    if (outlook === undefined) return
+    const stored = group.offsets.get(topic)?.get(partition)
+    this.#mark(group, outlook, stored !== undefined && isInDanger(stored, outlook))
+    if (stored !== undefined && group.risk?.isWarned && !group.risk.isAtRisk) this.#saved.add(group)
+  }
+
+  /** Says who is out of danger. */
+  tell(draft: Draft): void {
+    for (const group of this.#saved) {
+      const { risk } = group
+      if (risk === null || risk.isAtRisk) continue
+      risk.isWarned = false
+      draft.note('A group reads again what it was about to lose', { group: group.groupId })
+    }
+    this.#saved.clear()
+  }
+
+  #judge(
+    group: Group,
+    moment: Moment,
+    draft: Draft,
+    changeOf: (topic: string, partition: number) => OutlookChange | undefined,
+  ): void {
+    for (const [topic, partitions] of group.offsets) {
+      for (const [partition, stored] of partitions) {
+        const change = changeOf(topic, partition)
+        if (change === undefined || areDifferentTopics(stored.topicId, change.outlook.topicId)) continue
+        this.#noteLoss(group, stored, change, moment, draft)
+        this.#mark(group, change.outlook, isInDanger(stored, change.outlook))
+      }
+    }
+    if (group.risk?.isAtRisk) this.#warn(group, group.risk, moment, draft)
+    // Nothing of it is left to lose.
+    else if (group.risk !== null) group.risk.isWarned = false
+  }
+
+  #noteLoss(group: Group, { offset }: StoredOffset, change: OutlookChange, moment: Moment, draft: Draft): void {
+    const { topic, partition, startOffset: to } = change.outlook
+    // What was gone before, the group has not lost now; it may have been sent back there.
+    const from = Math.max(offset, change.startBefore ?? 0)
+    if (from >= to) return
+    const risk = (group.risk ??= new GroupRisk())
+    risk.lost = withRange(risk.lost, { topic, partition, from, to, atMs: moment.wallMs })
+    risk.lostRecords.set(topic, (risk.lostRecords.get(topic) ?? 0) + to - from)
+    const fields = { group: group.groupId, topic, partition, from, to, records: to - from }
+    draft.note('Records were deleted that a group had not read', fields, 'error')
+  }
+
+  #mark(group: Group, { topic, partition }: PartitionOutlook, isAtRisk: boolean): void {
+    const marked = group.risk?.partitions.get(topic)
+    if (isAtRisk) {
+      const risk = (group.risk ??= new GroupRisk())
+      risk.partitions.set(topic, (marked ?? new Set()).add(partition))
+      return
+    }
+    if (group.risk === null || marked?.delete(partition) !== true) return
+    if (marked.size === 0) group.risk.partitions.delete(topic)
+  }
+
+  #warn(group: Group, risk: GroupRisk, moment: Moment, draft: Draft): void {
+    if (moment.nowMs - risk.warnedMs < (risk.isWarned ? WARN_AGAIN_MS : WARN_ANEW_MS)) return
+    risk.warnedMs = moment.nowMs
+    risk.isWarned = true
+    const dangers = [...risk.partitions].flatMap(([topic, partitions]) =>
+      [...partitions].flatMap((partition) => this.#dangerOf(group, topic, partition)),
+    )
+    dangers.sort((one, other) => one.dueMs - other.dueMs)
+    const [first] = dangers
+    if (first === undefined) return
+    const { topic, partition, offset } = first
+    const records = dangers.reduce((sum, danger) => sum + danger.records, 0)
+    const leftSeconds = Math.max(0, Math.round((first.dueMs - moment.nowMs) / 1000))
+    const fields = { group: group.groupId, partitions: dangers.length, records, topic, partition, offset, leftSeconds }
+    draft.note('A group is about to lose records that it has not read', fields, 'warn')
+  }
+
+  #dangerOf(group: Group, topic: string, partition: number) {
+    const stored = group.offsets.get(topic)?.get(partition)
+    const outlook = this.#book.get(topic, partition)
+    if (stored === undefined || outlook === undefined) return []
+    const offset = Math.max(stored.offset, outlook.startOffset)
+    const dueMs = dueOf(outlook, offset)
+    return dueMs === null ? [] : [{ topic, partition, offset, dueMs, records: dangerEnd(outlook) - offset }]
+  }
+}
+
+function isInDanger({ offset }: StoredOffset, outlook: PartitionOutlook): boolean {
+  return Math.max(offset, outlook.startOffset) < dangerEnd(outlook)
+}
+
+function withRange(ranges: readonly LostRange[], range: LostRange): readonly LostRange[] {
+  const before = ranges.find(
+    ({ topic, partition, to }) => topic === range.topic && partition === range.partition && to === range.from,
+  )
+  const kept = ranges.filter((one) => one !== before)
+  return [...kept, { ...range, from: before?.from ?? range.from }].slice(-RANGES_MAX)
+}
