@@ -1,8 +1,8 @@
 import type { TopicPartition } from '../model/ids.ts'
 import { DeleteGroups } from '../protocol/apis/delete-groups.ts'
-import { DescribeGroups, type DescribeGroupsResponse } from '../protocol/apis/describe-groups.ts'
+import { DescribeGroups, type DescribeGroupsResponse, LAG_TRENDS } from '../protocol/apis/describe-groups.ts'
 import { LeaveGroup } from '../protocol/apis/leave-group.ts'
-import { ListGroups } from '../protocol/apis/list-groups.ts'
+import { ListGroups, type ListGroupsResponse } from '../protocol/apis/list-groups.ts'
 import { OffsetDelete } from '../protocol/apis/offset-delete.ts'
 import { decodeMessage } from '../protocol/message-codec.ts'
 import { ConsumerProtocolAssignment } from '../protocol/messages/consumer-protocol.ts'
@@ -21,6 +21,18 @@ export interface ListedGroup {
   readonly state: string
   /** `Classic`, `Consumer`, …; empty when the server does not say. */
   readonly type: string
+  /** Where that was asked for, and the broker knows it. */
+  readonly risk: GroupRisk | null
+}
+
+/** What retention is about to delete that a group has not read, or has deleted. */
+export interface GroupRisk {
+  /** In which there are such records. */
+  readonly partitions: number
+  readonly records: number
+  /** Until the first of them goes; null: none is about to. */
+  readonly leftMs: number | null
+  readonly lostRecords: number
 }
 
 export interface MemberDescription {
@@ -40,6 +52,32 @@ export interface GroupDescription {
   /** The assignor that the group chose. */
   readonly protocol: string
   readonly members: readonly MemberDescription[]
+  /** Where that was asked for, and the broker knows it: for each offset that the group has. */
+  readonly lag: readonly BrokerLag[] | null
+  /** Offsets that were deleted before the group had read them, as far as its coordinator knows. */
+  readonly lost: readonly LostRecords[]
+}
+
+/** Where a group stands, as its coordinator and the leader of the partition know it: see docs/lag.md. */
+export interface BrokerLag extends TopicPartition {
+  readonly committed: number
+  readonly startOffset: number
+  readonly endOffset: number
+  readonly lag: number
+  /** How old the oldest record is that the group has not read; 0: there is none. */
+  readonly lagMs: number
+  readonly trend: (typeof LAG_TRENDS)[number]
+  readonly caughtUpInMs: number | null
+  /** How long retention leaves that record; null: for ever, or there is none. */
+  readonly leftMs: number | null
+  readonly isAtRisk: boolean
+}
+
+export interface LostRecords extends TopicPartition {
+  readonly from: number
+  /** One past the last. */
+  readonly to: number
+  readonly atMs: number
 }
 
 /** Looks after groups and their offsets. Rejects with a `ClientError`. */
@@ -50,35 +88,39 @@ export class GroupAdmin {
     this.#client = client
   }
 
-  /** Of all brokers. */
-  async list({ states = [] as readonly string[] } = {}): Promise<ListedGroup[]> {
+  /** Of all brokers. `onlyAtRisk`: those that retention takes something from; a broker that does not know that lists all. */
+  async list({ states = [] as readonly string[], onlyAtRisk = false } = {}): Promise<ListedGroup[]> {
     return this.#client.retry('list of groups', async () => {
       await this.#client.refresh()
       const nodes = [...this.#client.view.brokers.keys()]
       const answers = await Promise.all(
         nodes.map((nodeId) =>
-          this.#client.request(nodeId, ListGroups, (version) => (version >= 4 ? { statesFilter: states } : {})),
+          this.#client.request(nodeId, ListGroups, (version) => ({
+            ...(version >= 4 ? { statesFilter: states } : {}),
+            ...(version >= 3 ? { onlyAtRisk } : {}),
+          })),
         ),
       )
       const groups = new Map<string, ListedGroup>()
       for (const { errorCode, groups: listed } of answers) {
         check(errorCode, 'list of groups')
-        for (const { groupId, protocolType, groupState: state, groupType: type } of listed) {
-          groups.set(groupId, { groupId, protocolType, state, type })
+        for (const { groupId, protocolType, groupState: state, groupType: type, risk } of listed) {
+          groups.set(groupId, { groupId, protocolType, state, type, risk: riskOf(risk) })
         }
       }
       return [...groups.values()]
     })
   }
 
-  describe(groupIds: readonly string[]): Promise<GroupDescription[]> {
-    return Promise.all(groupIds.map((groupId) => this.#describe(groupId)))
+  describe(groupIds: readonly string[], { lag = false } = {}): Promise<GroupDescription[]> {
+    return Promise.all(groupIds.map((groupId) => this.#describe(groupId, lag)))
   }
 
-  async #describe(groupId: string): Promise<GroupDescription> {
+  async #describe(groupId: string, includeLag: boolean): Promise<GroupDescription> {
     const link = new GroupCoordinatorLink(this.#client, groupId)
     return retryWith(this.#client, link, 'DescribeGroups', undefined, async () => {
-      const response = await link.request(DescribeGroups, { groups: [groupId] }, { lane: 'group' })
+      const request = (version: number) => ({ groups: [groupId], ...(version >= 5 ? { includeLag } : {}) })
+      const response = await link.request(DescribeGroups, request, { lane: 'group' })
       const [group] = response.groups
       if (group === undefined) throw new BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, `group ${groupId}`)
       if (group.errorCode !== ErrorCode.GROUP_ID_NOT_FOUND)
@@ -163,7 +205,26 @@ function descriptionOf(group: DescribeGroupsResponse['groups'][number]): GroupDe
       clientHost,
       assignment: group.protocolType === 'consumer' ? assignmentOf(memberAssignment) : null,
     })),
+    lag: group.lag?.flatMap(lagOf) ?? null,
+    lost: group.lost.map(({ topic, partition, from, to, atMs }) => ({ topic, partition, from, to, atMs })),
   }
+}
+
+type WireLag = NonNullable<DescribeGroupsResponse['groups'][number]['lag']>[number]
+
+/** Nothing where the leader of the partition has not answered. */
+function lagOf({ committedOffset: committed, trend, caughtUpInMs, leftMs, ...rest }: WireLag): BrokerLag[] {
+  if (rest.startOffset < 0) return []
+  const known = { trend: LAG_TRENDS[trend] ?? 'unknown', caughtUpInMs: orNull(caughtUpInMs), leftMs: orNull(leftMs) }
+  return [{ ...rest, ...known, committed }]
+}
+
+function riskOf({ partitions, records, leftMs, lostRecords }: ListGroupsResponse['groups'][number]['risk']) {
+  return partitions < 0 ? null : { partitions, records, leftMs: orNull(leftMs), lostRecords }
+}
+
+function orNull(value: number): number | null {
+  return value < 0 ? null : value
 }
 
 function assignmentOf(bytes: Buffer): TopicPartition[] | null {

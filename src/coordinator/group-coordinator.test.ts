@@ -16,7 +16,7 @@ import { OffsetFetch } from '../protocol/apis/offset-fetch.ts'
 import { SyncGroup } from '../protocol/apis/sync-group.ts'
 import { decodeRequest, decodeRequestHeader, decodeResponse, encodeRequest, encodeResponse } from '../protocol/codec.ts'
 import { ErrorCode } from '../protocol/errors.ts'
-import type { AnyApi, RequestInput, RequestOf, ResponseOf } from '../protocol/schema.ts'
+import type { AnyApi, RequestInput, RequestOf, ResponseInput, ResponseOf } from '../protocol/schema.ts'
 import { ManualEnv } from '../testing/manual-env.ts'
 import { MemoryLog } from '../testing/memory-log.ts'
 import { GroupCoordinator } from './group-coordinator.ts'
@@ -53,7 +53,7 @@ class Scene {
     api: A,
     version: number,
     body: RequestInput<A>,
-    handle: (request: RequestOf<A>, caller: Caller) => Promise<ResponseOf<A>>,
+    handle: (request: RequestOf<A>, caller: Caller) => Promise<ResponseInput<A>>,
   ): Promise<ResponseOf<A>> {
     const frame = Buffer.concat(encodeRequest(api, version, { correlationId: 1, clientId: 'test' }, body)).subarray(4)
     const request = decodeRequest(api, version, decodeRequestHeader(frame).reader as MessageReader)

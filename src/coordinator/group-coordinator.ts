@@ -11,16 +11,17 @@ import type { GroupStanding } from '../group/standing.ts'
 import type { GroupConfig } from '../group/types.ts'
 import type { TopicId } from '../model/ids.ts'
 import type { DeleteGroupsRequest, DeleteGroupsResponse } from '../protocol/apis/delete-groups.ts'
-import type { DescribeGroupsRequest, DescribeGroupsResponse } from '../protocol/apis/describe-groups.ts'
+import type { DescribeGroups, DescribeGroupsRequest } from '../protocol/apis/describe-groups.ts'
 import type { HeartbeatRequest, HeartbeatResponse } from '../protocol/apis/heartbeat.ts'
 import type { JoinGroupRequest, JoinGroupResponse } from '../protocol/apis/join-group.ts'
 import type { LeaveGroupRequest, LeaveGroupResponse } from '../protocol/apis/leave-group.ts'
-import type { ListGroupsRequest, ListGroupsResponse } from '../protocol/apis/list-groups.ts'
+import type { ListGroups, ListGroupsRequest } from '../protocol/apis/list-groups.ts'
 import type { OffsetCommitRequest, OffsetCommitResponse } from '../protocol/apis/offset-commit.ts'
 import type { OffsetDeleteRequest, OffsetDeleteResponse } from '../protocol/apis/offset-delete.ts'
 import type { OffsetFetchRequest, OffsetFetchResponse } from '../protocol/apis/offset-fetch.ts'
 import type { SyncGroupRequest, SyncGroupResponse } from '../protocol/apis/sync-group.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import type { ResponseInput } from '../protocol/schema.ts'
 import { CoordinatorError } from './errors.ts'
 import {
   currentTopics,
@@ -183,7 +184,7 @@ export class GroupCoordinator {
   }
 
   /** The groups that this node coordinates. */
-  async listGroups(request: ListGroupsRequest, caller: Caller): Promise<ListGroupsResponse> {
+  async listGroups(request: ListGroupsRequest, caller: Caller): Promise<ResponseInput<typeof ListGroups>> {
     const asked = this.#runtime.partitions.map((partition) => this.#askPartition('list', partition, request, caller))
     const groups: GroupCalls['list']['answer'][number][] = []
     for (const answer of await Promise.all(asked)) {
@@ -195,7 +196,7 @@ export class GroupCoordinator {
     return { throttleTimeMs: 0, errorCode: ErrorCode.NONE, groups }
   }
 
-  async describeGroups(request: DescribeGroupsRequest, caller: Caller): Promise<DescribeGroupsResponse> {
+  async describeGroups(request: DescribeGroupsRequest, caller: Caller): Promise<ResponseInput<typeof DescribeGroups>> {
     const groups = await this.#askEach('describe', request.groups, caller, (groupId, errorCode) => ({
       errorCode,
       errorMessage: null,

@@ -111,7 +111,7 @@ export class MemoryBroker implements AsyncDisposable {
 
   group(groupId: string) {
     const partitions = async (): Promise<PartitionLag[]> => {
-      const [group] = await this.#admin.groups.describe([groupId])
+      const [group] = await this.#admin.groups.describe([groupId], { lag: true })
       return group === undefined ? [] : lagOf(this.#admin, group)
     }
     return {
@@ -119,6 +119,8 @@ export class MemoryBroker implements AsyncDisposable {
       partitions,
       /** Records that it has not read. */
       lag: async (): Promise<number> => (await partitions()).reduce((sum, { lag }) => sum + lag, 0),
+      /** How old the oldest record is that it has not read, in milliseconds, where it has committed an offset; 0: there is none. */
+      lagMs: async (): Promise<number> => Math.max(0, ...(await partitions()).map(({ known }) => known?.lagMs ?? 0)),
     }
   }
 

@@ -8,7 +8,7 @@ import type { OffsetCommit } from '../protocol/apis/offset-commit.ts'
 import type { OffsetDelete } from '../protocol/apis/offset-delete.ts'
 import type { OffsetFetch } from '../protocol/apis/offset-fetch.ts'
 import type { SyncGroup } from '../protocol/apis/sync-group.ts'
-import type { RequestOf, ResponseOf } from '../protocol/schema.ts'
+import type { RequestOf, ResponseInput, ResponseOf } from '../protocol/schema.ts'
 import type { OutlookChange } from './outlook-book.ts'
 import type { GroupStanding } from './standing.ts'
 
@@ -39,8 +39,8 @@ export interface GroupCalls {
     answer: ResponseOf<typeof OffsetFetch>['groups'][number]
   }
   'delete-offsets': { call: RequestOf<typeof OffsetDelete>; answer: ResponseOf<typeof OffsetDelete> }
-  list: { call: RequestOf<typeof ListGroups>; answer: ResponseOf<typeof ListGroups>['groups'] }
-  describe: { call: readonly string[]; answer: ResponseOf<typeof DescribeGroups>['groups'] }
+  list: { call: RequestOf<typeof ListGroups>; answer: ResponseInput<typeof ListGroups>['groups'] }
+  describe: { call: readonly string[]; answer: ResponseInput<typeof DescribeGroups>['groups'] }
   /** Topics that were deleted, by name, with their ids. */
   'forget-topics': { call: ReadonlyMap<string, string>; answer: null }
   /** What leaders have told of what retention does. */

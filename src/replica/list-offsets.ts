@@ -6,6 +6,8 @@ import { readErrorCode } from './fetch-read.ts'
 import type { HostedPartitions } from './hosted.ts'
 import type { Partition } from './partition.ts'
 import type { RequestContext } from './types.ts'
+import type { PartitionLog } from '../storage/partition-log.ts'
+import type { RetentionTime } from '../storage/retention-clock.ts'
 
 export type ListOffsetsAnswer = ResponseInput<typeof ListOffsets>
 type PartitionAnswer = ListOffsetsAnswer['topics'][number]['partitions'][number]
@@ -31,9 +33,9 @@ const OFFSET_NOT_AVAILABLE_VERSION = 5
 
 /** ListOffsets, versions 1 to 11. Without a tiered store the last two questions have the answer "none" (-1). */
 export async function listOffsets(
-  hosted: HostedPartitions,
+  { hosted, retentionTime }: { hosted: HostedPartitions; retentionTime(): RetentionTime },
   request: ListOffsetsRequest,
-  context: RequestContext,
+  context: Pick<RequestContext, 'version' | 'mayAccess'>,
 ): Promise<ListOffsetsAnswer> {
   const topics: { name: string; partitions: PartitionAnswer[] }[] = []
   for (const { name, partitions } of request.topics) {
@@ -47,7 +49,8 @@ export async function listOffsets(
       else {
         const { version } = context
         const readCommitted = request.isolationLevel === 1
-        const answer = await listOne(hosted, name, asked, { version, readCommitted, isReplica: request.replicaId >= 0 })
+        const how = { version, readCommitted, isReplica: request.replicaId >= 0, retentionTime }
+        const answer = await listOne(hosted, name, asked, how)
         answers.push(version < LEADER_EPOCH_VERSION ? { ...answer, leaderEpoch: -1 } : answer)
       }
     }
@@ -69,23 +72,56 @@ async function listOne(
   hosted: HostedPartitions,
   topic: string,
   asked: Asked,
-  how: { version: number; readCommitted: boolean; isReplica: boolean },
+  how: How & { retentionTime(): RetentionTime },
 ): Promise<PartitionAnswer> {
   if (how.version < (SINCE_VERSION.get(asked.timestamp) ?? 0)) return refused(asked, ErrorCode.UNSUPPORTED_VERSION)
   const leaderEpoch = asked.currentLeaderEpoch
   const partition = hosted.led(topic, asked.partitionIndex, { topicId: NO_TOPIC_ID, leaderEpoch })
   if (typeof partition === 'number') return refused(asked, partition)
   try {
-    return await answerOf(partition, asked, how)
+    const answer = await answerOf(partition, asked, how)
+    if (asked.positions.length === 0 || partition.log === null) return answer
+    return { ...answer, standing: await standingIn(partition, partition.log, asked.positions, how.retentionTime()) }
   } catch (error) {
     return refused(asked, readErrorCode(error))
   }
 }
 
+/** For the lag of groups: docs/lag.md. */
+async function standingIn(
+  partition: Partition,
+  log: PartitionLog,
+  asked: Asked['positions'],
+  time: RetentionTime,
+): Promise<NonNullable<PartitionAnswer['standing']>> {
+  const { highWatermark } = partition
+  const positions: NonNullable<PartitionAnswer['standing']>['positions'][number][] = []
+  for (const { offset, sinceMs } of asked) {
+    const record = offset < highWatermark ? await log.recordAt(offset, highWatermark) : null
+    const [leftMs, then] =
+      record === null
+        ? [Number.POSITIVE_INFINITY, null]
+        : await Promise.all([
+            log.timeLeft(record.offset, time),
+            log.findByTimestamp(sinceMs, { limitOffset: highWatermark }),
+          ])
+    const endThen = then?.offset ?? highWatermark
+    const left = Number.isFinite(leftMs) ? Math.round(leftMs) : -1
+    positions.push({ offset, sinceMs, recordMs: record?.timestampMs ?? -1, leftMs: left, endThen })
+  }
+  return { startOffset: log.logStartOffset, highWatermark, positions }
+}
+
+interface How {
+  readonly version: number
+  readonly readCommitted: boolean
+  readonly isReplica: boolean
+}
+
 async function answerOf(
   partition: Partition,
   asked: Asked,
-  { version, readCommitted, isReplica }: { version: number; readCommitted: boolean; isReplica: boolean },
+  { version, readCommitted, isReplica }: How,
 ): Promise<PartitionAnswer> {
   const { log, leader } = partition
   if (log === null || leader === null) return refused(asked, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -22,7 +22,7 @@ async function list(
   timestamp: number,
   { topic = 'a', version = 11, leaderEpoch = -1, isolation = 0 } = {},
 ) {
-  const partitions = [{ partitionIndex: 0, currentLeaderEpoch: leaderEpoch, timestamp }]
+  const partitions = [{ partitionIndex: 0, currentLeaderEpoch: leaderEpoch, timestamp, positions: [] }]
   const request = { replicaId: -1, isolationLevel: isolation, topics: [{ name: topic, partitions }], timeoutMs: 1000 }
   const { topics } = await node.replicas.listOffsets(request, node.context(version))
   const answer = topics[0]?.partitions[0]

@@ -8,7 +8,7 @@ import type { DeleteRecordsRequest } from '../protocol/apis/delete-records.ts'
 import type { DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
 import type { DescribeProducersRequest } from '../protocol/apis/describe-producers.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
-import type { ListOffsetsRequest } from '../protocol/apis/list-offsets.ts'
+import { ListOffsets, type ListOffsetsRequest } from '../protocol/apis/list-offsets.ts'
 import type { OffsetForLeaderEpochRequest } from '../protocol/apis/offset-for-leader-epoch.ts'
 import type { ProduceRequest } from '../protocol/apis/produce.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
@@ -226,8 +226,17 @@ export class ReplicaManager {
     return isConsumer ? this.#fetch.fetch(request, context) : this.#replicaFetch.fetch(request, context)
   }
 
-  listOffsets(request: ListOffsetsRequest, context: RequestContext): Promise<ListOffsetsAnswer> {
-    return listOffsets(this.hosted, request, context)
+  listOffsets(
+    request: ListOffsetsRequest,
+    context: Pick<RequestContext, 'version' | 'mayAccess'>,
+  ): Promise<ListOffsetsAnswer> {
+    const retentionTime = () => this.#logs.retentionTime
+    return listOffsets({ hosted: this.hosted, retentionTime }, request, context)
+  }
+
+  /** For this node itself. */
+  listOffsetsHere(request: ListOffsetsRequest): Promise<ListOffsetsAnswer> {
+    return this.listOffsets(request, { version: ListOffsets.versions[1], mayAccess: () => true })
   }
 
   offsetForLeaderEpoch(request: OffsetForLeaderEpochRequest, context: RequestContext): OffsetForLeaderEpochAnswer {

@@ -13,6 +13,7 @@ import type { LogManager } from '../storage/log-manager.ts'
 import { cleanerLimitsOf, scrubLimitsOf } from './cleaner-limits.ts'
 import { groupConfigOf } from './group-config.ts'
 import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
+import { GroupLags } from './lag/group-lags.ts'
 import { OutlookSender } from './lag/outlook-sender.ts'
 
 export interface BrokerHalfOptions {
@@ -32,6 +33,7 @@ export class BrokerHalf {
   readonly replicas: ReplicaManager
   readonly groups: GroupCoordinator
   readonly outlooks: OutlookSender
+  readonly lags: GroupLags
   readonly #options: BrokerHalfOptions
 
   /** `image` is the one it will start from. */
@@ -49,12 +51,10 @@ export class BrokerHalf {
       groupOperations: GROUP_OPERATIONS,
       mayBeSucceeded: () => options.cluster.mayBeSucceeded?.() === true,
     })
-    this.outlooks = new OutlookSender(env, {
-      nodeId: broker.brokerId,
-      peers: options.cluster.peers,
-      addressOf: (nodeId) => options.cluster.addressOf(nodeId),
-      take: (outlooks) => this.groups.takeOutlooks(outlooks),
-    })
+    const { peers } = options.cluster
+    const nodes = { nodeId: broker.brokerId, peers, addressOf: (nodeId: number) => options.cluster.addressOf(nodeId) }
+    this.outlooks = new OutlookSender(env, { ...nodes, take: (outlooks) => this.groups.takeOutlooks(outlooks) })
+    this.lags = new GroupLags(env, { ...nodes, image: () => options.image(), replicas: () => this.replicas })
     this.outlooks.imageChanged(image)
     this.replicas = this.#newReplicas(env, image)
   }

@@ -26,6 +26,7 @@ import { metadata } from './handlers/metadata.ts'
 import { quorumApis } from './handlers/quorum-apis.ts'
 import { replicaApis } from './handlers/replica-apis.ts'
 import { ProducerIdBlocks } from './producer-id-blocks.ts'
+import type { GroupLags } from './lag/group-lags.ts'
 import type { MetadataSource } from './services.ts'
 
 interface CommonParts {
@@ -42,6 +43,7 @@ export interface BrokerApiParts extends CommonParts {
   readonly link: ControllerLink
   readonly replicas: ReplicaManager
   readonly groups: GroupCoordinator
+  readonly lags: GroupLags
   brokerEpoch(): number
   /** Resolves when this node shows the metadata up to that offset. */
   caughtUp(metadataOffset: number): Promise<void>
@@ -66,7 +68,7 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     ...forwardedApis({ forwarder: link, loggers, caughtUp }),
     describeConfigs(source, broker, () => new Map([[ROOT_LOGGER, logLevel.get()]])),
     ...replicaApis(parts.replicas),
-    ...groupApis(parts.groups, () => source.env.clock.monotonicMs()),
+    ...groupApis(parts.groups, parts.lags, () => source.env.clock.monotonicMs()),
     metadata(source, endpoints, topics),
     describeCluster(source, endpoints, parts.self),
     describeTopicPartitions(source, endpoints, (topic, partition) => parts.replicas.laggards(topic, partition)),

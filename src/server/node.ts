@@ -466,7 +466,7 @@ export class Node implements HttpSource {
   #openForClients(
     quorum: Quorum,
     link: ControllerLink,
-    { replicas, groups }: BrokerHalf,
+    { replicas, groups, lags }: BrokerHalf,
     lifecycle: BrokerLifecycle,
   ): void {
     const { logLevel, around = (apis) => apis } = this.#options
@@ -483,6 +483,7 @@ export class Node implements HttpSource {
       kraftVersion: () => quorum.kraftVersion,
       replicas,
       groups,
+      lags,
       brokerEpoch: () => lifecycle.brokerEpoch,
       caughtUp: (offset) => this.#caughtUp(offset),
       ...(logLevel === undefined ? {} : { logLevel }),

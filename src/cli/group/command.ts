@@ -8,6 +8,7 @@ export interface GroupFlags {
   readonly to?: string
   readonly topic?: readonly string[]
   readonly yes?: boolean
+  readonly atRisk?: boolean
 }
 
 export function addGroup(program: Command): void {
@@ -17,10 +18,11 @@ export function addGroup(program: Command): void {
 
   verb('ls', 'list groups')
     .alias('list')
-    .addHelpText('after', examples('group ls', 'group ls --format json'))
+    .option('--at-risk', 'only groups that retention is about to take unread records from, or has')
+    .addHelpText('after', examples('group ls', 'group ls --at-risk', 'group ls --format json'))
     .action(async (flags: GroupFlags) => (await import('./list.ts')).listGroups(flags))
 
-  verb('describe', 'show members, offsets and lag of groups')
+  verb('describe', 'show members, offsets and lag of groups, in records and time, and what they have lost')
     .argument('<group...>')
     .addHelpText('after', examples('group describe billing'))
     .action(async (groups: string[], flags: GroupFlags) =>

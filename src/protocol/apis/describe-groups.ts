@@ -1,4 +1,17 @@
-import { api, array, bool, bytes, int16, int32, type RequestOf, type ResponseOf, string, struct } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  bytes,
+  int16,
+  int32,
+  int64,
+  int8,
+  type RequestOf,
+  type ResponseOf,
+  string,
+  struct,
+} from '../schema.ts'
 
 const member = struct({
   memberId: string,
@@ -9,6 +22,28 @@ const member = struct({
   memberAssignment: bytes,
 })
 
+/** What `trend` stands for. */
+export const LAG_TRENDS = ['unknown', 'level', 'steady', 'growing', 'shrinking'] as const
+
+/** Ours, where it is asked for; see docs/lag.md. */
+const lag = struct({
+  topic: string,
+  partition: int32,
+  committedOffset: int64,
+  // -1: the leader of the partition has not answered, and the rest is not known.
+  startOffset: int64,
+  endOffset: int64,
+  lag: int64,
+  lagMs: int64,
+  trend: int8,
+  // -1: it does not shrink, or that is not known.
+  caughtUpInMs: int64,
+  // -1: for ever.
+  leftMs: int64,
+  isAtRisk: bool,
+})
+const lost = struct({ topic: string, partition: int32, from: int64, to: int64, atMs: int64 })
+
 const group = struct({
   errorCode: int16,
   errorMessage: string.nullable().since(6, { absent: null }),
@@ -18,6 +53,8 @@ const group = struct({
   protocolData: string,
   members: array(member),
   authorizedOperations: int32.since(3, { absent: -0x80000000 }),
+  lag: array(lag).nullable().since(5, { absent: null }).default(null).tag(10001),
+  lost: array(lost).since(5).tag(10002),
 })
 
 /**
@@ -33,6 +70,7 @@ export const DescribeGroups = api({
   request: struct({
     groups: array(string),
     includeAuthorizedOperations: bool.since(3),
+    includeLag: bool.since(5).tag(10001),
   }),
   response: struct({
     throttleTimeMs: int32.since(1).ignorable,

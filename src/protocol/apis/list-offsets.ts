@@ -4,6 +4,17 @@ const partition = struct({
   partitionIndex: int32,
   currentLeaderEpoch: int32.since(4, { absent: -1 }).ignorable,
   timestamp: int64,
+  // Ours: offsets of groups, each with the time of an earlier commit; see docs/lag.md.
+  positions: array(struct({ offset: int64, sinceMs: int64 }))
+    .since(6)
+    .tag(10001),
+})
+
+/** What lies at the positions asked for; -1 where there is none, or no end. */
+const standing = struct({
+  startOffset: int64.default(-1),
+  highWatermark: int64.default(-1),
+  positions: array(struct({ offset: int64, sinceMs: int64, recordMs: int64, leftMs: int64, endThen: int64 })),
 })
 
 const partitionResult = struct({
@@ -12,6 +23,7 @@ const partitionResult = struct({
   timestamp: int64.default(-1),
   offset: int64.default(-1),
   leaderEpoch: int32.since(4, { absent: -1 }),
+  standing: standing.since(6).tag(10001),
 })
 
 /**

@@ -10,13 +10,15 @@ import { OffsetCommit } from '../../protocol/apis/offset-commit.ts'
 import { OffsetDelete } from '../../protocol/apis/offset-delete.ts'
 import { OffsetFetch } from '../../protocol/apis/offset-fetch.ts'
 import { SyncGroup } from '../../protocol/apis/sync-group.ts'
+import { onlyAtRisk, withLag } from '../lag/group-answers.ts'
+import type { GroupLags } from '../lag/group-lags.ts'
 import { fromWire } from '../lag/outlook-sender.ts'
 import type { RequestContext } from '../../replica/types.ts'
 import type { Call } from '../connections/call.ts'
 import { type ServedApi, serve } from '../dispatch/served-api.ts'
 
 /** The group APIs, all versions: what differs between them the coordinator knows. */
-export function groupApis(groups: GroupCoordinator, nowMs: () => number): ServedApi[] {
+export function groupApis(groups: GroupCoordinator, lags: GroupLags, nowMs: () => number): ServedApi[] {
   return [
     serve(JoinGroup, (request, call) => groups.joinGroup(request, callerOf(call))),
     serve(SyncGroup, (request, call) => groups.syncGroup(request, callerOf(call))),
@@ -29,8 +31,14 @@ export function groupApis(groups: GroupCoordinator, nowMs: () => number): Served
       return groups.fetchOffsets(request, callerOf(call))
     }),
     serve(OffsetDelete, (request, call) => groups.deleteOffsets(request, callerOf(call))),
-    serve(ListGroups, (request, call) => groups.listGroups(request, callerOf(call))),
-    serve(DescribeGroups, (request, call) => groups.describeGroups(request, callerOf(call))),
+    serve(ListGroups, async (request, call) => {
+      const listed = await groups.listGroups(request, callerOf(call))
+      return request.onlyAtRisk ? onlyAtRisk(listed, groups, lags) : listed
+    }),
+    serve(DescribeGroups, async (request, call) => {
+      const described = await groups.describeGroups(request, callerOf(call))
+      return request.includeLag ? withLag(described, groups, lags) : described
+    }),
     serve(DeleteGroups, (request, call) => groups.deleteGroups(request, callerOf(call))),
   ]
 }
