@@ -46,12 +46,14 @@ export class Doors {
       limits,
       endpointOf,
       dispatch: (connection, frame) => (this.dispatchers.broker as Dispatcher).dispatch(connection, frame),
+      serves: (apiKey) => (this.dispatchers.broker as Dispatcher).serves(apiKey),
     })
     this.controllers = new Acceptor({
       env,
       limits,
       endpointOf,
       dispatch: (connection, frame) => (this.dispatchers.controller as Dispatcher).dispatch(connection, frame),
+      serves: (apiKey) => (this.dispatchers.controller as Dispatcher).serves(apiKey),
       closed: (connection) => options.controllerConnectionClosed(connection),
     })
   }

@@ -60,6 +60,7 @@ export class QuorumNode {
       env,
       limits: DEFAULT_LIMITS,
       dispatch: (connection, frame) => (dispatcher as Dispatcher).dispatch(connection, frame),
+      serves: (apiKey) => (dispatcher as Dispatcher).serves(apiKey),
       endpointOf: () => null,
     })
     const bound = await acceptor.listen('CONTROLLER', { host, port })

@@ -284,6 +284,7 @@ async function serveOn({ env }: Process, nodeId: number, replicas: ReplicaManage
     env,
     limits: DEFAULT_LIMITS,
     dispatch: (connection, frame) => dispatcher.dispatch(connection, frame),
+    serves: (apiKey) => dispatcher.serves(apiKey),
     endpointOf: () => null,
   })
   await acceptor.listen('PLAINTEXT', { host: '0.0.0.0', port: PORT })

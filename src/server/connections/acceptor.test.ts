@@ -54,6 +54,7 @@ async function acceptorOf(limits: Partial<ConnectionLimits> = {}) {
     env: { ...manual.env, net },
     limits: { ...DEFAULT_LIMITS, ...limits },
     dispatch: () => null,
+    serves: () => true,
     endpointOf: () => null,
   })
   const bound = await acceptor.listen('PLAINTEXT', { host: '127.0.0.1', port: 0 })

@@ -26,6 +26,7 @@ export class Acceptor implements ConnectionHost {
   readonly counts: ConnectionCounts = { accepted: 0, refusedAtAccept: 0, closedByUs: 0 }
   readonly #env: Env
   readonly #dispatch: (connection: ClientConnection, frame: Buffer) => string | null
+  readonly #serves: (apiKey: number) => boolean
   readonly #endpointOf: (connection: ClientConnection, nodeId: number) => NodeEndpoint | null
   readonly #closed: ((connection: ClientConnection) => void) | undefined
   readonly #closeLog: CloseLog
@@ -43,6 +44,8 @@ export class Acceptor implements ConnectionHost {
     env: Env
     limits: ConnectionLimits
     dispatch: (connection: ClientConnection, frame: Buffer) => string | null
+    /** Whether requests with this key are answered here. */
+    serves: (apiKey: number) => boolean
     endpointOf: (connection: ClientConnection, nodeId: number) => NodeEndpoint | null
     /** A connection that had been accepted is gone. */
     closed?: (connection: ClientConnection) => void
@@ -50,6 +53,7 @@ export class Acceptor implements ConnectionHost {
     this.#env = options.env
     this.limits = options.limits
     this.#dispatch = options.dispatch
+    this.#serves = options.serves
     this.#endpointOf = options.endpointOf
     this.#closed = options.closed
     this.budget = new ByteBudget(options.limits.nodeInFlightBytesMax)
@@ -100,6 +104,10 @@ export class Acceptor implements ConnectionHost {
 
   dispatch(connection: ClientConnection, frame: Buffer): string | null {
     return this.#dispatch(connection, frame)
+  }
+
+  serves(apiKey: number): boolean {
+    return this.#serves(apiKey)
   }
 
   endpointOf(connection: ClientConnection, nodeId: number): NodeEndpoint | null {

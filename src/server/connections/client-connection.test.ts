@@ -100,6 +100,10 @@ class Host implements ConnectionHost {
     return null
   }
 
+  serves(apiKey: number) {
+    return apiKey <= 1
+  }
+
   refused(_connection: ClientConnection, reason: string) {
     this.reasons.push(reason)
   }
@@ -238,11 +242,23 @@ test('what cannot be understood closes the connection with its reason', () => {
   assert.equal(host.budget.usedBytes, 0)
 })
 
+test('a client that knows our versions from another connection may begin with a large request', () => {
+  const host = new Host({ firstRequestBytesMax: 100, requestBytesMax: 1000 })
+  const client = connect(host)
+  client.send({ key: PRODUCE, id: 1, bytes: 1000 })
+  assert.deepEqual(host.started, [1])
+  const slow = connect(host)
+  // Its first packets end within the size and within the key.
+  for (const byte of [0, 0, 3, 232, 0, 0, 0, 2]) slow.handler.data(Buffer.from([byte]))
+  slow.handler.data(Buffer.alloc(996))
+  assert.deepEqual(host.started, [1, 2])
+})
+
 test('a stranger gets a small frame only; a client that has spoken gets the configured one', () => {
   const host = new Host({ firstRequestBytesMax: 100, requestBytesMax: 1000 })
   const stranger = connect(host)
-  stranger.send({ key: FETCH, id: 1, bytes: 101 })
-  assert.deepEqual(host.reasons, ['request of 101 bytes, the limit of a first request is 100'])
+  stranger.send({ key: 99, id: 1, bytes: 101 })
+  assert.deepEqual(host.reasons, ['first request of 101 bytes with API key 99, which is not served here'])
   const client = connect(host)
   client.send({ key: PRODUCE, id: 2 }, { key: PRODUCE, id: 3, bytes: 1000 })
   assert.deepEqual(host.started, [2, 3])
@@ -264,10 +280,10 @@ test('deadlines: silence at the door, a request that never ends, idleness', () =
   assert.ok(!client.isIdle(5000))
   host.answer(1)
   assert.ok(client.isIdle(1000))
-  wire.handler.data(Buffer.from([0, 0, 1, 0, 7]))
+  wire.handler.data(Buffer.from([0, 0, 1, 0, 0, 7]))
   assert.equal(client.overdue(100), null)
-  assert.match(client.overdue(101) ?? '', /1 bytes of a request of 256 came in 101 ms/)
-  wire.handler.data(Buffer.alloc(99))
+  assert.match(client.overdue(102) ?? '', /2 bytes of a request of 256 came in 102 ms/)
+  wire.handler.data(Buffer.alloc(98))
   assert.equal(client.overdue(199), null)
   assert.match(client.overdue(200) ?? '', /100 bytes of a request of 256/)
 })

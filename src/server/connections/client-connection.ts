@@ -19,6 +19,7 @@ export interface ConnectionHost {
    * connection for that reason.
    */
   dispatch(connection: ClientConnection, frame: Buffer): string | null
+  serves(apiKey: number): boolean
   /** We close the connection, and this is why. */
   refused(connection: ClientConnection, reason: string): void
   closed(connection: ClientConnection): void
@@ -137,13 +138,10 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
 
   // Called by the assembler.
 
-  begin(frameBytes: number): 'take' | 'wait' | { refuse: string } {
-    const { limits, budget } = this.#host
-    const frameBytesMax = this.#greeted ? limits.requestBytesMax : limits.firstRequestBytesMax
-    if (frameBytes > frameBytesMax) {
-      const name = this.#greeted ? 'socket.request.max.bytes' : 'the limit of a first request'
-      return { refuse: `request of ${frameBytes} bytes, ${name} is ${frameBytesMax}` }
-    }
+  begin(frameBytes: number, apiKey: number): 'take' | 'wait' | { refuse: string } {
+    const { budget } = this.#host
+    const refuse = this.#sizeRefusal(frameBytes, apiKey)
+    if (refuse !== null) return { refuse }
     if (this.#grantedBytes > 0) {
       assert(this.#grantedBytes === frameBytes, `granted ${this.#grantedBytes} bytes for a frame of ${frameBytes}`)
       this.#grantedBytes = 0
@@ -157,6 +155,16 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     this.#assemblingBytes = frameBytes
     this.#frameBeganMs = this.#lastActiveMs
     return 'take'
+  }
+
+  /** A client that knows our versions from another connection may begin with a large Produce; other strangers do not. */
+  #sizeRefusal(frameBytes: number, apiKey: number): string | null {
+    const { requestBytesMax, firstRequestBytesMax } = this.#host.limits
+    if (frameBytes > requestBytesMax) {
+      return `request of ${frameBytes} bytes, socket.request.max.bytes is ${requestBytesMax}`
+    }
+    if (this.#greeted || frameBytes <= firstRequestBytesMax || this.#host.serves(apiKey)) return null
+    return `first request of ${frameBytes} bytes with API key ${apiKey}, which is not served here`
   }
 
   frame(frame: Buffer): void {

@@ -3,10 +3,11 @@ import { holdBlock, letGoBlock, takeBlock } from '../../base/blocks.ts'
 /** What the assembler asks and tells the connection it serves. */
 export interface FrameSink {
   /**
-   * A frame of `frameBytes` is about to be assembled. `take` goes on; `wait` stops until `resume`; a text refuses the
-   * connection for that reason. Called again for the same frame after a `wait`.
+   * A frame of `frameBytes` is about to be assembled; -1 is the key of one that is too short to have one. `take` goes on;
+   * `wait` stops until `resume`; a text refuses the connection for that reason. Called again for the same frame after a
+   * `wait`.
    */
-  begin(frameBytes: number): 'take' | 'wait' | { refuse: string }
+  begin(frameBytes: number, apiKey: number): 'take' | 'wait' | { refuse: string }
   /** One whole request without its size. The sink holds its block, if it lies in one: Produce requests do. */
   frame(frame: Buffer): void
   /** The stream can not be understood: nothing more is read from it. */
@@ -22,7 +23,9 @@ const SLAB_BYTES = 64 * 1024
  */
 const FIRST_PIECE_BYTES_MAX = 1024 * 1024
 const SIZE_BYTES = 4
+const KEY_BYTES = 2
 const PRODUCE_KEY = 0
+const NOTHING = Buffer.alloc(0)
 
 /**
  * Small frames lie side by side in a slab that is freed when its last frame is. Produced records live on in a log's
@@ -61,7 +64,7 @@ const producedSlab = new Slab(takeBlock)
 const otherSlab = new Slab((bytes) => Buffer.allocUnsafeSlow(bytes))
 
 /**
- * Cuts the bytes of one connection into frames. Every byte is copied exactly once, out of the read buffer (which the
+ * Cuts the bytes of one connection into frames. A byte is copied once, out of the read buffer (which the
  * next read overwrites) into a buffer of the frame's own size. When the sink says `wait`, what is left of the chunk is
  * kept: no more than one read buffer, since the connection is paused meanwhile.
  */
@@ -70,11 +73,11 @@ export class FrameAssembler {
   /** The frame in the making, null between frames; it may be shorter than `#frameBytes` while it grows. */
   #frame: Buffer | null = null
   #frameBytes = 0
+  #apiKey = -1
   #filled = 0
   #isProduce = false
-  /** Bytes of the size prefix that came without the rest of it: 0 to 3. */
-  readonly #size = Buffer.alloc(SIZE_BYTES)
-  #sizeFilled = 0
+  /** The first bytes of a frame whose size and key have not come whole. */
+  #beginning: Buffer = NOTHING
   #held: Buffer | null = null
   #stopped = false
 
@@ -84,7 +87,7 @@ export class FrameAssembler {
 
   /** True between the first byte of a frame and its last. */
   get inFrame(): boolean {
-    return this.#frame !== null || this.#sizeFilled > 0
+    return this.#frame !== null || this.#beginning.length > 0
   }
 
   /** Of the frame in the making. */
@@ -109,7 +112,14 @@ export class FrameAssembler {
     if (this.#stopped) return
     // Data after a pause: a kernel read may already have been under way.
     if (this.#held !== null) this.#held = Buffer.concat([this.#held, chunk])
-    else this.#cut(chunk)
+    else this.#cut(this.#beginning.length === 0 ? chunk : this.#takeBeginning(chunk))
+  }
+
+  /** Few chunks end within the first bytes of a frame: copying one once more costs less than looking at each byte. */
+  #takeBeginning(chunk: Buffer): Buffer {
+    const whole = Buffer.concat([this.#beginning, chunk])
+    this.#beginning = NOTHING
+    return whole
   }
 
   /** Goes on with what was held when the sink said `wait`. */
@@ -127,13 +137,16 @@ export class FrameAssembler {
       if (at < 0) return
     }
     while (!this.#stopped && at < chunk.length) {
-      const bodyAt = this.#readSize(chunk, at)
-      if (bodyAt < 0) return
+      if (!this.#readHead(chunk, at)) {
+        this.#beginning = Buffer.from(chunk.subarray(at))
+        return
+      }
+      const bodyAt = at + SIZE_BYTES
       if (this.#frameBytes < 0) {
         this.#break(`frame size ${this.#frameBytes} is negative`)
         return
       }
-      const answer = this.#sink.begin(this.#frameBytes)
+      const answer = this.#sink.begin(this.#frameBytes, this.#apiKey)
       if (this.#stopped) return
       if (answer === 'wait') {
         this.#hold(chunk, bodyAt)
@@ -143,9 +156,7 @@ export class FrameAssembler {
         this.#break(answer.refuse)
         return
       }
-      this.#sizeFilled = 0
-      // When the key has not come yet it is an ordinary frame.
-      this.#isProduce = chunk.length - bodyAt >= 2 && chunk.readInt16BE(bodyAt) === PRODUCE_KEY
+      this.#isProduce = this.#apiKey === PRODUCE_KEY
       const end = bodyAt + this.#frameBytes
       if (end <= chunk.length) {
         this.#sink.frame(this.#copyWhole(chunk, bodyAt, end))
@@ -159,17 +170,16 @@ export class FrameAssembler {
     }
   }
 
-  /** Completes the size prefix; returns where the body begins, or -1 when the chunk ends first. */
-  #readSize(chunk: Buffer, start: number): number {
-    if (this.#sizeFilled === 0 && chunk.length - start >= SIZE_BYTES) {
-      this.#frameBytes = chunk.readInt32BE(start)
-      return start + SIZE_BYTES
-    }
-    let at = start
-    while (this.#sizeFilled < SIZE_BYTES && at < chunk.length) this.#size[this.#sizeFilled++] = chunk[at++] as number
-    if (this.#sizeFilled < SIZE_BYTES) return -1
-    this.#frameBytes = this.#size.readInt32BE(0)
-    return at
+  /** Reads size and key of the frame that begins at `start`; false when the chunk ends within them. */
+  #readHead(chunk: Buffer, start: number): boolean {
+    const bodyAt = start + SIZE_BYTES
+    if (chunk.length < bodyAt) return false
+    this.#frameBytes = chunk.readInt32BE(start)
+    this.#apiKey = -1
+    if (this.#frameBytes < KEY_BYTES) return true
+    if (chunk.length < bodyAt + KEY_BYTES) return false
+    this.#apiKey = chunk.readInt16BE(bodyAt)
+    return true
   }
 
   #copyWhole(chunk: Buffer, start: number, end: number): Buffer {
@@ -212,7 +222,6 @@ export class FrameAssembler {
     const held = Buffer.allocUnsafeSlow(SIZE_BYTES + chunk.length - bodyAt)
     held.writeInt32BE(this.#frameBytes, 0)
     chunk.copy(held, SIZE_BYTES, bodyAt)
-    this.#sizeFilled = 0
     this.#held = held
   }
 

@@ -2,7 +2,7 @@
 export interface ConnectionLimits {
   /** `socket.request.max.bytes`: a larger frame closes the connection. */
   readonly requestBytesMax: number
-  /** The same before the first valid request, when we do not even know that a Kafka client is speaking. */
+  /** A larger first frame must carry the key of an API: else we do not even know that a Kafka client is speaking. */
   readonly firstRequestBytesMax: number
   readonly firstRequestDeadlineMs: number
   /** This long after the size of a frame has come, its bytes must have come at `frameBytesPerMsMin` and go on so. */

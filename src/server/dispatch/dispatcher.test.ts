@@ -41,6 +41,7 @@ function serverOf(...apis: ServedApi[]) {
     answers: new AnswerBudget(DEFAULT_LIMITS.answerBytesMax),
     monotonicMs: () => 0,
     dispatch: (client, frame) => dispatcher.dispatch(client, frame),
+    serves: (apiKey) => dispatcher.serves(apiKey),
     refused: (_client, reason) => reasons.push(reason),
     closed() {},
     endpointOf: () => null,

@@ -51,6 +51,10 @@ export class Dispatcher {
     for (const entry of this.#entries) if (entry) yield { name: entry.name, metrics: entry.metrics }
   }
 
+  serves(apiKey: number): boolean {
+    return this.#entries[apiKey] !== undefined
+  }
+
   /** Answers the request in `frame`, now or later; a text is why the connection must be closed. */
   dispatch(connection: ClientConnection, frame: Buffer): string | null {
     try {
