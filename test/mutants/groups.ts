@@ -13,6 +13,23 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'loading answered as no offset',
+    scenario: 'who asks for offsets while their coordinator loads',
+    edits: [
+      {
+        file: 'coordinator/group-coordinator.ts',
+        from: '    if (answer instanceof CoordinatorError) return fetchRefusal(apiVersion, group, answer.code)\n    if (!(await',
+        to:
+          '    if (answer instanceof CoordinatorError && answer.code !== ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)\n' +
+          '      return fetchRefusal(apiVersion, group, answer.code)\n' +
+          '    const none = { committedOffset: -1, committedLeaderEpoch: -1, metadata: "", errorCode: 0 }\n' +
+          '    if (answer instanceof CoordinatorError) return { groupId: group.groupId, errorCode: 0, topics:\n' +
+          '      (known.topics ?? []).map((topic) => ({ ...topic, partitions: topic.partitionIndexes.map((partitionIndex) => ({ partitionIndex, ...none })) })) }\n' +
+          '    if (!(await',
+      },
+    ],
+  },
+  {
     name: 'committed offsets told while another may coordinate the group',
     scenario: 'one loses power while the two others stand still',
     edits: [

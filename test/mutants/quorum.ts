@@ -56,7 +56,7 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'metadata snapshot loaded past the log end',
-    scenario: QUORUM,
+    scenario: 'a controller dies while it goes over from a log that nobody shares',
     edits: [
       {
         file: 'quorum/metadata-load.ts',

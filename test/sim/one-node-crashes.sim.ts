@@ -3,6 +3,7 @@
  * starts. Then it is left alone: everything sent must be acknowledged, read by the group and be there, and no client may
  * ever have seen anything a log does not do.
  */
+import { fetchOffsets } from '../../src/sim/clients/group-offsets.ts'
 import { SimCluster } from '../../src/sim/cluster/sim-cluster.ts'
 import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { STEADY_DISK } from '../../src/sim/disk/disk-faults.ts'
@@ -52,6 +53,41 @@ async function run(sim: Sim, course: Course): Promise<void> {
   sim.net.heal()
   await load.settleAndJudge()
 }
+
+// Scenario 57
+scenario(
+  'who asks for offsets while their coordinator loads is not told that there are none',
+  { seeds: 20 },
+  async (sim) => {
+    const random = sim.streams.workload
+    const cluster = new SimCluster(sim, {
+      nodes: 1,
+      settings: { 'offsets.topic.num.partitions': '1', 'group.initial.rebalance.delay.ms': '0' },
+    })
+    const [node] = cluster.nodes as [SimNode]
+    const load = new Load(sim, cluster)
+    await load.start({})
+    const { history } = load
+    const isKept = () => history.commits.some(({ outcome }) => outcome === 'acked')
+    await sim.until(isKept, { withinMs: 20_000, what: 'offsets are kept' })
+    const { client } = cluster.client('asker')
+    let isOver = false
+    const asking = (async () => {
+      while (!isOver) {
+        await client.tolerate(() => fetchOffsets(client, history, { group: 'billing', topic: 'orders' }, [0, 1, 2]))
+        await sim.runFor(random.float() * 4)
+      }
+    })()
+    for (let deaths = 5; deaths > 0; deaths--) {
+      await crash(sim, node, random.pick(['kill', 'power', 'stop']))
+      node.start()
+      await sim.runFor(random.float() * 2000)
+    }
+    isOver = true
+    await sim.within(asking, { withinMs: 60_000, what: 'the last question is answered' })
+    await load.settleAndJudge()
+  },
+)
 
 async function crash(sim: Sim, node: SimNode, kind: Crash): Promise<void> {
   if (kind === 'stop') {

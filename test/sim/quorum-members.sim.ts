@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { ErrorCode } from '../../src/protocol/errors.ts'
 import { NotControllerError } from '../../src/quorum/errors.ts'
 import { DATA_FOLDER } from '../../src/sim/cluster/node-config.ts'
+import { STEADY_DISK } from '../../src/sim/disk/disk-faults.ts'
 import { someMs } from '../../src/sim/faults/fault.ts'
 import { scenario } from '../../src/sim/scenario.ts'
 import { CONTROLLER_PORT } from '../../src/testing/quorum-node.ts'
@@ -136,6 +137,53 @@ scenario(
     await healed(all)
   },
 )
+
+// Scenario 25, at the step from one to the other
+scenario(
+  'a controller dies while it goes over from a log that nobody shares to a snapshot',
+  { seeds: 60, disk: { ...STEADY_DISK, syncMs: 5, nameMs: 2 } },
+  async (sim) => {
+    const random = sim.streams.faults
+    const all = new QuorumWorld(sim)
+    await all.grow(3)
+    await decided(all)
+    await all.level()
+    const old = await all.untilActive(5000)
+    const others = all.controllers.filter((each) => each !== old) as [Controller, Controller]
+    // It writes on alone, what nobody will ever commit.
+    const cut = sim.net.isolate(old.machine.host)
+    for (let i = random.below(20); i > 0; i--) void old.register(5000 + i).catch(() => {})
+    await sim.until(() => ![null, old].includes(all.active), { withinMs: 10_000, what: 'another one leads' })
+    const leader = all.active as Controller
+    for (let i = 0; i < 2; i++) {
+      for (let j = random.below(8); j >= 0; j--) await decided(all)
+      // The third keeps the whole log.
+      await leader.quorum.takeSnapshot()
+    }
+    const before = old.machine.files(METADATA_FOLDER).filter(isSnapshot).length
+    cut.heal()
+    const hasName = () => old.machine.files(METADATA_FOLDER).filter(isSnapshot).length > before
+    await sim.until(hasName, { withinMs: 20_000, everyMs: 0.5, what: 'the snapshot has its name' })
+    await sim.runFor(random.float() * 12)
+    if (random.chance(0.5)) old.kill()
+    else old.losePower()
+    // Whoever gave it is away when it comes back.
+    if (random.chance(0.7)) {
+      leader.kill()
+      const third = others.find((each) => each !== leader) as Controller
+      if (random.chance(0.3)) third.losePower()
+      void old.start()
+      await sim.runFor(random.float() * 4000)
+      if (!third.machine.isRunning) void third.start()
+      await sim.runFor(random.float() * 4000)
+    }
+    await healed(all)
+  },
+)
+
+function isSnapshot({ path }: { readonly path: string }): boolean {
+  return path.endsWith('.checkpoint') && !path.endsWith('epoch-checkpoint')
+}
 
 async function disturb(all: QuorumWorld, behind: Controller): Promise<void> {
   const { sim } = all

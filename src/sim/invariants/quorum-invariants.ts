@@ -1,24 +1,20 @@
 import { assert } from '../../base/assert.ts'
 import type { RaftFacts } from '../../raft/raft.ts'
 import type { PartitionLog } from '../../storage/partition-log.ts'
-import type { Machine } from '../machine.ts'
 import { divergence, type Lineage } from './lineage.ts'
 
 /** One controller as it is now. */
 export interface QuorumMember {
   readonly nodeId: number
   readonly directoryId: string
-  readonly machine: Machine
   /** `__cluster_metadata-0` */
   readonly log: PartitionLog
   readonly facts: () => RaftFacts
 }
 
-/** What one controller was last seen to be. It stays when the node dies: so much its disk must hold. */
+/** What a controller with one disk was last seen to be. It stays when the node dies: so much that disk must hold. */
 interface Seen {
   readonly member: QuorumMember
-  /** See `Machine.harms`. */
-  readonly harms: number
   lineage: Lineage
   durableOffset: number
   highWatermark: number
@@ -31,7 +27,8 @@ interface Seen {
  * other. Asked after every event of one of them.
  */
 export class QuorumInvariants {
-  readonly #seen = new Map<number, Seen>()
+  /** By directory: a new disk has another. */
+  readonly #seen = new Map<string, Seen>()
   /** By epoch. */
   readonly #leaders = new Map<number, number>()
   /** Of the leader that committed last. */
@@ -40,7 +37,7 @@ export class QuorumInvariants {
   check(member: QuorumMember): void {
     const { log } = member
     if (log.failure !== null) return
-    const seen = this.#seen.get(member.nodeId)
+    const seen = this.#seen.get(member.directoryId)
     if (seen === undefined || seen.member.log !== log) return this.#begin(member)
     const facts = member.facts()
     const isLeader = facts.role === 'leader'
@@ -64,13 +61,12 @@ export class QuorumInvariants {
   }
 
   #begin(member: QuorumMember): void {
-    const { log, machine } = member
+    const { log } = member
     const { epoch, highWatermark, role } = member.facts()
-    const { harms } = machine
     const lineage = lineageOf(log)
     const { durableOffset } = log
     const isLeader = role === 'leader'
-    this.#seen.set(member.nodeId, { member, harms, lineage, durableOffset, highWatermark, epoch, isLeader })
+    this.#seen.set(member.directoryId, { member, lineage, durableOffset, highWatermark, epoch, isLeader })
   }
 
   /** Election safety: one leader in an epoch. */
@@ -101,10 +97,13 @@ export class QuorumInvariants {
     if (highWatermark > this.#committed.endOffset) this.#committed = { ...lineage, endOffset: highWatermark }
   }
 
+  /**
+   * A disk that has gone since counts with what it held: it had told the leader so, which cannot know (a disk replaced while
+   * the leader's own write was under way). Nothing else is done to disks where this is watched.
+   */
   #holds(voterId: number, directoryId: string, committed: Lineage): boolean {
-    const seen = this.#seen.get(voterId)
-    if (seen === undefined || seen.member.directoryId !== directoryId) return false
-    if (seen.harms !== seen.member.machine.harms) return false
+    const seen = this.#seen.get(directoryId)
+    if (seen?.member.nodeId !== voterId) return false
     const endOffset = Math.min(seen.lineage.endOffset, seen.durableOffset)
     return divergence({ ...seen.lineage, endOffset }, committed) >= committed.endOffset
   }

@@ -21,8 +21,8 @@ export function watchQuorum(sim: Sim, world: QuorumWorld): void {
   })
 }
 
-function memberOf({ nodeId, machine, node, quorum }: Controller): QuorumMember {
+function memberOf({ nodeId, node, quorum }: Controller): QuorumMember {
   const log = node?.logs.get({ topic: METADATA_TOPIC, partition: 0 }) ?? null
   if (node === null || log === null) throw new Error(`controller ${nodeId} has no metadata log`)
-  return { nodeId, directoryId: node.logs.metaProperties.directoryId, machine, log, facts: () => quorum.facts }
+  return { nodeId, directoryId: node.logs.metaProperties.directoryId, log, facts: () => quorum.facts }
 }
