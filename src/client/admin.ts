@@ -92,6 +92,8 @@ export interface LogDirDescription {
   readonly error: BrokerError | null
   readonly totalBytes: number
   readonly usableBytes: number
+  /** Directories of partitions that nobody knows or that were damaged; when the oldest is removed, wall clock, -1: never. */
+  readonly setAside: { readonly count: number; readonly bytes: number; readonly untilMs: number }
   readonly replicas: readonly (TopicPartition & { readonly bytes: number; readonly offsetLag: number })[]
 }
 
@@ -331,6 +333,7 @@ export class Admin {
         error: errorOf(dir.errorCode, dir.logDir),
         totalBytes: dir.totalBytes,
         usableBytes: dir.usableBytes,
+        setAside: { count: dir.strayCount, bytes: dir.strayBytes, untilMs: dir.strayUntilMs },
         replicas: dir.topics.flatMap(({ name, partitions }) =>
           partitions.map(({ partitionIndex, partitionSize, offsetLag }) => ({
             topic: name,

@@ -154,6 +154,20 @@ export const logConfigDefs: readonly ConfigDef[] = [
     'Most bytes a second that are read to look for damage in what lies on disk; 0 switches it off.',
     { atLeast: 0, update: 'cluster-wide' },
   ),
+  config(
+    'long',
+    'log.stray.retention.ms',
+    '604800000',
+    'How long the directory of a partition is kept that was set aside because nobody knows it or its log is damaged; -1: until somebody removes it.',
+    { atLeast: -1, update: 'cluster-wide' },
+  ),
+  config(
+    'long',
+    'log.stray.retention.bytes',
+    '10737418240',
+    'Of all that was set aside: beyond it the oldest go that have been there for a day; -1: no bound.',
+    { atLeast: -1, update: 'cluster-wide' },
+  ),
   config('long', 'log.scrub.interval.ms', '604800000', 'From one look through all logs to the next.', {
     atLeast: 1000,
     update: 'cluster-wide',

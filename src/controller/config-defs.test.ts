@@ -32,6 +32,8 @@ const ourKeys = [
   'log.min.free.bytes',
   'log.scrub.bytes.per.second',
   'log.scrub.interval.ms',
+  'log.stray.retention.bytes',
+  'log.stray.retention.ms',
   'durability.mode',
   'controller.quorum.moved',
 ]

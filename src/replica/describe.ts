@@ -6,6 +6,7 @@ import type { DescribeProducers, DescribeProducersRequest } from '../protocol/ap
 import type { OffsetForLeaderEpoch, OffsetForLeaderEpochRequest } from '../protocol/apis/offset-for-leader-epoch.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { ResponseInput } from '../protocol/schema.ts'
+import type { StrayFigures } from '../storage/stray-directories.ts'
 import type { HostedPartitions } from './hosted.ts'
 import type { Partition } from './partition.ts'
 import type { RequestContext } from './types.ts'
@@ -78,7 +79,7 @@ const UNKNOWN_SPACE = { totalBytes: -1, freeBytes: -1 }
 
 /** DescribeLogDirs, versions 1 to 5, of the one directory a node has. */
 export async function describeLogDirs(
-  { env, folder, hosted }: { env: Env; folder: string; hosted: HostedPartitions },
+  { env, folder, hosted, strays }: { env: Env; folder: string; hosted: HostedPartitions; strays: StrayFigures },
   request: DescribeLogDirsRequest,
 ): Promise<DescribeLogDirsAnswer> {
   const wanted =
@@ -98,5 +99,8 @@ export async function describeLogDirs(
   }
   const topics = Array.from(byTopic, ([name, partitions]) => ({ name, partitions }))
   const { totalBytes, freeBytes } = await env.disk.space(folder).catch(() => UNKNOWN_SPACE)
-  return { errorCode: 0, results: [{ errorCode: 0, logDir: folder, topics, totalBytes, usableBytes: freeBytes }] }
+  const { count: strayCount, bytes: strayBytes, nextRemovalMs } = strays
+  const kept = { strayCount, strayBytes, strayUntilMs: nextRemovalMs ?? -1 }
+  const result = { errorCode: 0, logDir: folder, topics, totalBytes, usableBytes: freeBytes, ...kept }
+  return { errorCode: 0, results: [result] }
 }

@@ -8,6 +8,7 @@ import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import type { LogOutlook } from '../storage/log-outlook.ts'
 import type { ScrubLimits } from '../storage/scrubber.ts'
+import type { StrayLimits } from '../storage/stray-directories.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import type { FetchLimits } from './fetch-requests.ts'
 import type { ControllerWay } from './isr-proposals.ts'
@@ -75,6 +76,8 @@ export interface ReplicaOptions {
   cleanerLimitsOf?(image: MetadataImage): CleanerLimits | null
   /** `log.scrub.*` under an image; they may change. Null: logs are not looked through. */
   scrubLimitsOf?(image: MetadataImage): ScrubLimits | null
+  /** `log.stray.retention.*` under an image; they may change. Left out: what was set aside is kept. */
+  strayLimitsOf?(image: MetadataImage): StrayLimits
   /** `leader.replication.throttled.rate` and the follower's, bytes a second, under an image; they may change. */
   throttleRatesOf?(image: MetadataImage): ThrottleRates
   /** `log.retention.check.interval.ms` */

@@ -258,7 +258,8 @@ export class ReplicaManager {
   }
 
   describeLogDirs(request: DescribeLogDirsRequest): Promise<DescribeLogDirsAnswer> {
-    return describeLogDirs({ env: this.#env, folder: this.#options.folder, hosted: this.hosted }, request)
+    const { strays } = this.#logs
+    return describeLogDirs({ env: this.#env, folder: this.#options.folder, hosted: this.hosted, strays }, request)
   }
 
   /** Counts over all partitions; for the moment before the metrics are read. */
@@ -291,6 +292,8 @@ export class ReplicaManager {
   /** Deletes what retention lets go of, and looks ahead at what it will. */
   async applyRetention(): Promise<void> {
     await this.#logs.applyRetention(this.#highWatermarkOf, this.#retentionIntervalMs)
+    const strayLimits = this.#options.strayLimitsOf?.(this.hosted.image)
+    if (strayLimits !== undefined) await this.#logs.removeStrays(strayLimits)
   }
 
   /** The same for one partition that has just come to be led here, without a deletion. */

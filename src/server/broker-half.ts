@@ -10,7 +10,7 @@ import type { AnswerBudget } from '../replica/answer-budget.ts'
 import type { ClusterOptions } from '../replica/options.ts'
 import { ReplicaManager } from '../replica/replica-manager.ts'
 import type { LogManager } from '../storage/log-manager.ts'
-import { cleanerLimitsOf, scrubLimitsOf } from './cleaner-limits.ts'
+import { cleanerLimitsOf, scrubLimitsOf, strayLimitsOf } from './cleaner-limits.ts'
 import { groupConfigOf } from './group-config.ts'
 import { GROUP_OPERATIONS } from './handlers/authorized-operations.ts'
 import { GroupLags } from './lag/group-lags.ts'
@@ -87,6 +87,7 @@ export class BrokerHalf {
       }),
       cleanerLimitsOf: (at) => cleanerLimitsOf(at, broker),
       scrubLimitsOf: (at) => scrubLimitsOf(at, broker),
+      strayLimitsOf: (at) => strayLimitsOf(at, broker),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {
         onLead: (topicPartition, log) => {

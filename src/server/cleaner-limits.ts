@@ -2,6 +2,7 @@ import { type BrokerContext, brokerConfig, brokerNumber } from '../controller/co
 import type { MetadataImage } from '../metadata/image.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { ScrubLimits } from '../storage/scrubber.ts'
+import type { StrayLimits } from '../storage/stray-directories.ts'
 
 /** What the cleaner of this node may take; null: it is switched off. */
 export function cleanerLimitsOf(image: MetadataImage, broker: BrokerContext): CleanerLimits | null {
@@ -12,6 +13,12 @@ export function cleanerLimitsOf(image: MetadataImage, broker: BrokerContext): Cl
     bytesPerSecondMax: number('log.cleaner.io.max.bytes.per.second'),
     backoffMs: number('log.cleaner.backoff.ms'),
   }
+}
+
+/** How long, and how much, of what was set aside is kept. */
+export function strayLimitsOf(image: MetadataImage, broker: BrokerContext): StrayLimits {
+  const number = (key: string) => brokerNumber(image, broker, key)
+  return { retentionMs: number('log.stray.retention.ms'), bytesMax: number('log.stray.retention.bytes') }
 }
 
 /** What looking through the logs of this node may take; null: it is switched off. */

@@ -61,9 +61,14 @@ export function deletedDirectoryName(topicPartition: TopicPartition, unique: str
   return suffixed(topicPartition, unique, DELETED_DIRECTORY_SUFFIX)
 }
 
-/** Where a partition is kept that nobody knows or that is another topic's. Never removed by the node. */
+/** Where a partition is kept for a while that nobody knows, that is another topic's, or that is damaged. */
 export function strayDirectoryName(topicPartition: TopicPartition, unique: string): string {
   return suffixed(topicPartition, unique, STRAY_DIRECTORY_SUFFIX)
+}
+
+/** The name under which what was set aside is removed. */
+export function deletedForm(strayPath: string): string {
+  return strayPath.slice(0, -STRAY_DIRECTORY_SUFFIX.length) + DELETED_DIRECTORY_SUFFIX
 }
 
 function suffixed(topicPartition: TopicPartition, unique: string, suffix: string): string {

@@ -23,6 +23,7 @@ import { PartitionLog } from './partition-log.ts'
 import { Remover } from './remover.ts'
 import { RetentionClock, type RetentionTime } from './retention-clock.ts'
 import { type ScrubLimits, Scrubber, type ScrubStats } from './scrubber.ts'
+import { StrayDirectories, type StrayFigures, type StrayLimits } from './stray-directories.ts'
 import { SpaceGuard } from './space-guard.ts'
 import { TailBudget } from './tail-budget.ts'
 
@@ -71,6 +72,7 @@ export class LogManager {
   readonly #checkpoints: Checkpoints
   readonly #remover: Remover
   readonly #retentionClock: RetentionClock
+  readonly #strays: StrayDirectories
   readonly #cleaner: LogCleaner
   readonly #scrubber: Scrubber
   readonly #syncFolder: GroupedCall
@@ -96,6 +98,7 @@ export class LogManager {
     this.#syncFolder = new GroupedCall(() => env.disk.syncDirectory(folder))
     this.#remover = new Remover(env)
     this.#retentionClock = new RetentionClock(env.clock)
+    this.#strays = new StrayDirectories(env, folder, (path) => this.#remover.removeTree(path))
     this.#cleaner = new LogCleaner(env, folder, this.#retentionClock)
     this.#scrubber = new Scrubber(env, this.#logs)
     const tails = new TailBudget(options)
@@ -336,6 +339,21 @@ export class LogManager {
   /** How late it is for retention. */
   get retentionTime(): RetentionTime {
     return this.#retentionClock.time()
+  }
+
+  /** Removes what was set aside and has been there for long. Never rejects: what failed is tried again. */
+  async removeStrays(limits: StrayLimits): Promise<void> {
+    try {
+      await this.#strays.look(limits, { nowMs: this.#retentionClock.nowMs(), isFull: !this.isWritable })
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error
+      this.#env.log.warn('What was set aside could not be looked at', { reason: error.message })
+    }
+  }
+
+  /** As of the last look. */
+  get strays(): StrayFigures {
+    return this.#strays.figures
   }
 
   /**

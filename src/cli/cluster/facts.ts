@@ -1,4 +1,4 @@
-import type { Admin, ClusterDescription } from '../../client/admin.ts'
+import type { Admin, ClusterDescription, LogDirDescription } from '../../client/admin.ts'
 import type { PartitionState, QuorumDescription, Reassignment } from '../../client/cluster-admin.ts'
 import { BrokerError, ClientError } from '../../rpc/errors.ts'
 
@@ -9,6 +9,8 @@ export interface ClusterFacts {
   readonly quorum: QuorumDescription | null
   readonly partitions: readonly PartitionState[]
   readonly reassignments: readonly Reassignment[]
+  /** Of the nodes that answered. */
+  readonly folders: readonly LogDirDescription[]
   /** `min.insync.replicas` of topics that have a partition with copies missing. */
   readonly minInSync: ReadonlyMap<string, number>
   /** Wall clock. */
@@ -16,10 +18,11 @@ export interface ClusterFacts {
 }
 
 export async function gatherFacts(admin: Admin, nowMs: number): Promise<ClusterFacts> {
-  const [cluster, partitions, quorum] = await Promise.all([
+  const [cluster, partitions, quorum, folders] = await Promise.all([
     admin.describeCluster(),
     admin.cluster.partitions(),
     orNull(admin.cluster.describeQuorum()),
+    admin.describeLogDirs().catch(ignoreClientErrors),
   ])
   const lacking = partitions.filter(({ isr, replicas }) => isr.length < replicas.length)
   const [told, minInSync, reassignments] = await Promise.all([
@@ -27,7 +30,7 @@ export async function gatherFacts(admin: Admin, nowMs: number): Promise<ClusterF
     minInSyncOf(admin, [...new Set(lacking.map(({ topic }) => topic))]),
     quorum === null ? [] : admin.cluster.reassignments(),
   ])
-  return { cluster, quorum, partitions: told, reassignments, minInSync, nowMs }
+  return { cluster, quorum, partitions: told, reassignments, folders: folders ?? [], minInSync, nowMs }
 }
 
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {

@@ -34,6 +34,7 @@ function facts(change: Partial<ClusterFacts> = {}): ClusterFacts {
     quorum: { leaderId: 1, leaderEpoch: 3, highWatermark: 10, voters: [1, 2, 3].map((id) => voter(id)), observers: [] },
     partitions: [partition(0)],
     reassignments: [],
+    folders: [],
     minInSync: new Map([['orders', 2]]),
     nowMs: NOW,
     ...change,

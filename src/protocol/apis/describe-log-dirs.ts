@@ -14,6 +14,10 @@ const result = struct({
   totalBytes: int64.since(4, { absent: -1 }).ignorable,
   usableBytes: int64.since(4, { absent: -1 }).ignorable,
   isCordoned: bool.since(5).ignorable,
+  // Ours: directories of partitions that were set aside, and when the oldest goes (-1: never, or there is none).
+  strayCount: int32.since(2, { absent: 0 }).default(0).tag(10001).ignorable,
+  strayBytes: int64.since(2, { absent: 0 }).default(0).tag(10002).ignorable,
+  strayUntilMs: int64.since(2, { absent: -1 }).default(-1).tag(10003).ignorable,
 })
 
 /**
