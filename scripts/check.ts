@@ -41,6 +41,7 @@ const steps: Step[] = [
   rule('layers', checkLayers),
   command('format', [bin('biome'), 'format', '.']),
   rule('tidy', checkTidy),
+  command('dashboards', [process.execPath, 'scripts/dashboards.ts', '--check']),
 ]
 // The comparison of our schemas with Kafka's needs Kafka's own message definitions, which are not part of the project.
 if (existsSync(join(root, 'scripts', 'check-protocol.ts'))) {

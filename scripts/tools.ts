@@ -7,7 +7,9 @@ import { fetchPythonClient, missingTools } from '../test/support/toolchain.ts'
 
 console.log(`Apache Kafka: ${await fetchKafka()}`)
 await fetchPythonClient()
-const missing = await missingTools(['kafka', 'kcat', 'python-client', 'strace', 'mount'])
+const missing = await missingTools(['kafka', 'kcat', 'python-client', 'strace', 'mount', 'promtool'])
 if (missing.length === 0) console.log('all tools are here')
 else
-  console.log(`still missing: ${missing.join(', ')} (Debian: apt-get install kcat strace e2fsprogs; mount needs root)`)
+  console.log(
+    `still missing: ${missing.join(', ')} (Debian: apt-get install kcat strace e2fsprogs; promtool is in prometheus; mount needs root)`,
+  )

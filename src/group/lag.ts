@@ -10,7 +10,7 @@ export interface PositionFacts {
   readonly recordMs: number | null
   /** How long retention leaves it; Infinity: for ever. */
   readonly leftMs: number
-  /** Where the log ended when the commit was made that the present one is compared with. */
+  /** -1: nobody asked. Where the log ended when the commit was made that the present one is compared with. */
   readonly endThen: number
 }
 
@@ -53,7 +53,7 @@ function paceOf(
 ): Pick<LagFigures, 'trend' | 'caughtUpInMs'> {
   if (lag === 0) return { trend: 'level', caughtUpInMs: null }
   const spanMs = nowMs - sinceMs
-  if (spanMs < SPAN_MS_MIN) return { trend: 'unknown', caughtUpInMs: null }
+  if (endThen < 0 || spanMs < SPAN_MS_MIN) return { trend: 'unknown', caughtUpInMs: null }
   // Nobody commits beyond the end, whatever the timestamps of the records say.
   const change = lag - Math.max(0, endThen - sinceOffset)
   if (Math.abs(change) <= STEADY_SHARE * lag) return { trend: 'steady', caughtUpInMs: null }

@@ -16,6 +16,7 @@ export interface Standing {
 
 export interface GroupStanding {
   readonly groupId: string
+  readonly members: number
   readonly offsets: readonly Standing[]
   readonly lost: readonly LostRange[]
   readonly lostRecords: ReadonlyMap<string, number>
@@ -51,10 +52,11 @@ export function standingsOf(
   return { standings: found.map(standingOf), seen }
 }
 
-function standingOf({ groupId, offsets, risk }: Group): GroupStanding {
+function standingOf({ groupId, classic, offsets, risk }: Group): GroupStanding {
   const isAtRisk = (topic: string, partition: number) => risk?.partitions.get(topic)?.has(partition) === true
   const lostRecords = risk?.lostRecords ?? new Map<string, number>()
-  return { groupId, offsets: listed(offsets, isAtRisk), lost: risk?.lost ?? [], lostRecords }
+  const members = classic.members.size
+  return { groupId, members, offsets: listed(offsets, isAtRisk), lost: risk?.lost ?? [], lostRecords }
 }
 
 function listed(offsets: Offsets, isAtRisk: (topic: string, partition: number) => boolean): Standing[] {

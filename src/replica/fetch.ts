@@ -260,6 +260,7 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     for (let index = 0; index < targets.length; index++) {
       const target = targets[index] as FetchTarget
       const read = reading.reads[index] as PartitionRead
+      if (read.bytes > 0 || read.errorCode !== 0) this.#count(target, read)
       const changed = session === null || session.tell(target, read) || read.preferredReplica !== null
       if (incremental && !changed) continue
       const partition = partitionAnswer(target, read, { hints, version: this.#context.version })
@@ -275,6 +276,14 @@ class PendingFetch implements Watcher, Expiring, RoomWaiter {
     this.#parts.metrics.fetchBytes += reading.bytes
     const nodeEndpoints = this.#context.version >= ENDPOINTS_VERSION ? hints.nodeEndpoints() : []
     return { errorCode: 0, sessionId: session?.id ?? 0, responses, nodeEndpoints }
+  }
+
+  #count({ partition }: FetchTarget, { topic, bytes, errorCode }: PartitionRead): void {
+    const traffic = this.#parts.hosted.get(topic, partition)?.traffic
+    if (traffic === undefined) return
+    traffic.fetchRequests += 1
+    traffic.bytesOut += bytes
+    if (errorCode !== 0) traffic.failedFetches += 1
   }
 }
 

@@ -2,6 +2,7 @@ import { NO_TOPIC_ID } from '../model/ids.ts'
 import { MetadataImage } from '../metadata/image.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Partition } from './partition.ts'
+import { TopicTraffic } from './topic-traffic.ts'
 
 /** What a request names: by name or by id; the other one is empty. */
 export interface PartitionRef {
@@ -16,6 +17,8 @@ export class HostedPartitions {
   /** See `ClusterOptions`. */
   mayBeSucceeded: () => boolean = () => false
   readonly #byTopic = new Map<string, Map<number, Partition>>()
+  /** Of topics that have a partition here. */
+  readonly #traffic = new Map<string, TopicTraffic>()
   /** Null after a change, until somebody asks. */
   #all: readonly Partition[] | null = null
 
@@ -37,6 +40,8 @@ export class HostedPartitions {
       this.#byTopic.set(topic, partitions)
     }
     partitions.set(index, partition)
+    partition.traffic = this.#traffic.get(topic) ?? new TopicTraffic()
+    this.#traffic.set(topic, partition.traffic)
     this.#all = null
   }
 
@@ -45,8 +50,16 @@ export class HostedPartitions {
     const partitions = this.#byTopic.get(topic)
     if (partitions?.get(index) !== partition) return
     partitions.delete(index)
-    if (partitions.size === 0) this.#byTopic.delete(topic)
+    if (partitions.size === 0) {
+      this.#byTopic.delete(topic)
+      this.#traffic.delete(topic)
+    }
     this.#all = null
+  }
+
+  /** By topic. */
+  get traffic(): ReadonlyMap<string, Readonly<TopicTraffic>> {
+    return this.#traffic
   }
 
   ofTopic(topic: string): Iterable<Partition> {

@@ -103,9 +103,9 @@ async function standingIn(
         ? [Number.POSITIVE_INFINITY, null]
         : await Promise.all([
             log.timeLeft(record.offset, time),
-            log.findByTimestamp(sinceMs, { limitOffset: highWatermark }),
+            sinceMs < 0 ? null : log.findByTimestamp(sinceMs, { limitOffset: highWatermark }),
           ])
-    const endThen = then?.offset ?? highWatermark
+    const endThen = sinceMs < 0 ? -1 : (then?.offset ?? highWatermark)
     const left = Number.isFinite(leftMs) ? Math.round(leftMs) : -1
     positions.push({ offset, sinceMs, recordMs: record?.timestampMs ?? -1, leftMs: left, endThen })
   }

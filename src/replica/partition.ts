@@ -14,6 +14,7 @@ import type { AckWait } from './ack-queue.ts'
 import { Audience } from './audience.ts'
 import type { Deadlines, Expiring } from './deadlines.ts'
 import type { TopicSettings } from './topic-settings.ts'
+import { TopicTraffic } from './topic-traffic.ts'
 
 /** Whoever fetches for this node what another one leads. */
 export interface FollowerDriver {
@@ -80,6 +81,8 @@ export class Partition implements Expiring {
   followerDriver: FollowerDriver | null = null
   settings: TopicSettings
   limits: BatchLimits
+  /** Shared by the partitions of the topic on this node. */
+  traffic = new TopicTraffic()
   /** The topic is gone, or this node holds no replica of it any more. */
   removed = false
   /** From the checkpoint, then from the machine; never above the end of the log. */

@@ -156,6 +156,8 @@ class PendingProduce implements Expiring {
     if (typeof partition === 'number') return this.#refuseOrSend(outcome, partition, topic)
     const { log, leader } = partition
     if (log === null || leader === null) return this.#refuse(outcome, ErrorCode.NOT_LEADER_OR_FOLLOWER, null, topic)
+    const { traffic } = partition
+    traffic.produceRequests += 1
     const { acks } = this.#request
     if (acks === -1 && leader.isUnderMinInsync) {
       const message = `The size of the current ISR ${leader.isr.length} is insufficient to satisfy the min.isr requirement of ${leader.effectiveMinInsync} for partition ${partition.name}`
@@ -195,6 +197,8 @@ class PendingProduce implements Expiring {
     metrics.produceBatches += 1
     metrics.produceRecords += recordCount(batch, 0)
     metrics.produceBytes += batch.length
+    traffic.recordsIn += recordCount(batch, 0)
+    traffic.bytesIn += batch.length
     this.#wait(partition, outcome, outcome.baseOffset + lastOffsetDelta(batch, 0) + 1)
   }
 
@@ -220,6 +224,8 @@ class PendingProduce implements Expiring {
 
   #refuse(outcome: Outcome, errorCode: number, message: string | null, topic: string): void {
     this.#parts.metrics.produceRefusals += 1
+    const partition = this.#parts.hosted.get(topic, outcome.index)
+    if (partition !== undefined) partition.traffic.failedProduces += 1
     fail(outcome, errorCode, message)
     this.#hint(outcome, topic, outcome.index)
   }

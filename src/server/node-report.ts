@@ -1,11 +1,18 @@
 import type { Quorum } from '../quorum/quorum.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import type { BrokerHalf } from './broker-half.ts'
+import { formatAddress } from './config/listeners.ts'
 import type { NodeConfig } from './config/node-config.ts'
+import type { MetadataImage } from '../metadata/image.ts'
 import type { Doors } from './doors.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import type { Family } from './metrics/family.ts'
+import { controllerMetrics } from './metrics/controller-metrics.ts'
+import { groupMetrics } from './metrics/group-metrics.ts'
 import { brokerMetrics, connectionMetrics } from './metrics/node-metrics.ts'
+import { listenerMetrics, requestMetrics } from './metrics/request-metrics.ts'
+import { topicMetrics } from './metrics/topic-metrics.ts'
+import { addressOfBroker } from './registered-listeners.ts'
 import { quorumMetrics } from './metrics/quorum-metrics.ts'
 
 /** What of a node its operator is told. */
@@ -18,7 +25,8 @@ export interface ReportedParts {
   readonly broker: BrokerHalf | undefined
   /** What the node is doing until it serves. */
   readonly unready: string | null
-  /** Of the metadata that is shown to clients. */
+  /** The metadata that is shown to clients. */
+  readonly image: MetadataImage
   readonly shownOffset: number
   readonly isFenced: boolean
 }
@@ -47,8 +55,15 @@ function quorumProblem(quorum: Quorum | undefined): string | null {
   return `no leader of the controllers has been heard for ${Math.round(silentMs / 1000)} s: a majority of them is gone, or cut off from here`
 }
 
-export function* metricsOf(parts: ReportedParts): Generator<Family> {
-  const { config, version, doors, logs, quorum, broker, shownOffset } = parts
+/** What leaders on other nodes know of groups is asked for first, at most two seconds. */
+export async function metricsOf(parts: ReportedParts): Promise<Family[]> {
+  const { broker } = parts
+  const groups = broker === undefined ? [] : await groupMetrics(broker.groups, broker.lags)
+  return [...metricsNow(parts), ...groups]
+}
+
+function* metricsNow(parts: ReportedParts): Generator<Family> {
+  const { config, version, doors, logs, quorum, broker, shownOffset, image } = parts
   if (logs === undefined || quorum === undefined) return
   const { clusterId } = logs.metaProperties
   yield* connectionMetrics({
@@ -58,7 +73,10 @@ export function* metricsOf(parts: ReportedParts): Generator<Family> {
     acceptor: doors.clients,
     dispatchers: doors.dispatchers,
   })
+  yield* requestMetrics(Object.values(doors.dispatchers))
+  yield* listenerMetrics([...doors.clients.connections, ...doors.controllers.connections])
   yield* quorumMetrics(quorum)
+  yield* controllerMetrics(quorum)
   if (broker === undefined) return
   broker.replicas.refreshGauges()
   yield* brokerMetrics({
@@ -70,4 +88,8 @@ export function* metricsOf(parts: ReportedParts): Generator<Family> {
     groups: broker.groups.groupCount,
     metadataOffset: shownOffset,
   })
+  const { hosted, metrics: replicas } = broker.replicas
+  const { nodeId } = config
+  const { host = '', port = 0 } = addressOfBroker(image, nodeId, config.interBrokerListener) ?? {}
+  yield* topicMetrics({ nodeId, address: formatAddress({ host, port }), image, hosted, replicas })
 }

@@ -79,6 +79,7 @@ export class Node implements HttpSource {
   #unready: string | null = 'not started'
   #starting: Promise<void> | null = null
   #stopping: Promise<boolean> | null = null
+  #scrape: Promise<Family[]> | null = null
   readonly #stopRequested = Promise.withResolvers<void>()
   readonly #registered = Promise.withResolvers<void>()
 
@@ -290,8 +291,12 @@ export class Node implements HttpSource {
     return healthOf(this.#reported)
   }
 
-  metrics(): Iterable<Family> {
-    return metricsOf(this.#reported)
+  /** Who asks while somebody is being answered gets the same answer. */
+  metrics(): Promise<Family[]> {
+    this.#scrape ??= metricsOf(this.#reported).finally(() => {
+      this.#scrape = null
+    })
+    return this.#scrape
   }
 
   get #reported(): ReportedParts {
@@ -304,6 +309,7 @@ export class Node implements HttpSource {
       quorum,
       broker,
       unready: this.#unready,
+      image: this.image,
       shownOffset: this.image.position.offset,
       isFenced: this.#has('broker') && this.image.broker(this.nodeId)?.fenced !== false,
     }

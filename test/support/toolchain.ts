@@ -5,7 +5,7 @@ import { haveKafka } from './kafka-oracle.ts'
 import { run, runOrFail } from './process.ts'
 
 /** What some checks need beyond Node and npm. */
-export type Tool = 'kafka' | 'kcat' | 'python-client' | 'strace' | 'mount' | 'network'
+export type Tool = 'kafka' | 'kcat' | 'python-client' | 'strace' | 'mount' | 'network' | 'promtool'
 
 /** The release of confluent-kafka (and the librdkafka in it) that the checks were written against. */
 export const pythonClientVersion = '2.16.1'
@@ -38,6 +38,8 @@ async function have(tool: Tool): Promise<boolean> {
       return works('kcat', '-V')
     case 'python-client':
       return existsSync(pythonPath()) && works(pythonPath(), '-c', 'import confluent_kafka')
+    case 'promtool':
+      return works('promtool', '--version')
     case 'strace':
       return works('strace', '-V')
     case 'network':

@@ -57,9 +57,9 @@ function boundTo(door: Door): Address {
 async function loadServer(source: HttpSource): Promise<Server> {
   const [{ Hono }, { createAdaptorServer }] = await Promise.all([import('hono'), import('@hono/node-server')])
   const app = new Hono()
-  app.all('*', (context) => {
+  app.all('*', async (context) => {
     const url = new URL(context.req.url)
-    const answer = answerHttp({ method: context.req.method, path: url.pathname, query: url.searchParams }, source)
+    const answer = await answerHttp({ method: context.req.method, path: url.pathname, query: url.searchParams }, source)
     return context.body(answer.body, answer.status as 200, { 'content-type': answer.contentType })
   })
   const serverOptions = { connectionsCheckingInterval: 1000 }

@@ -18,6 +18,7 @@ import { Node } from '../../server/node.ts'
 import { NodeIdTakenError, type NodeOptions, StartStoppedError } from '../../server/node-options.ts'
 import { CorruptLogError, DataFolderError } from '../../storage/errors.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
+import { ProcessMetrics } from './process-metrics.ts'
 
 /**
  * The node of this process, from the search for its place in a cluster to its end. Life cycle: `start` once, `stop` at any
@@ -27,6 +28,7 @@ export class NodeRun implements HttpSource {
   readonly #env: Env
   readonly #given: NodeConfig
   readonly #options: NodeOptions
+  readonly #process = new ProcessMetrics()
   #node: Node | null = null
   #isStopping = false
 
@@ -72,8 +74,8 @@ export class NodeRun implements HttpSource {
     return this.#node?.health() ?? LOOKING
   }
 
-  metrics(): Iterable<Family> {
-    return this.#node?.metrics() ?? []
+  async metrics(): Promise<Family[]> {
+    return [...((await this.#node?.metrics()) ?? []), ...this.#process.families()]
   }
 
   /** Whether everything was written down. */

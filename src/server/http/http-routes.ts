@@ -13,22 +13,22 @@ export interface HttpResponse {
   readonly body: string
 }
 
-/** What the node shows to operators: a pure function from request to response; an adapter serves it. */
+/** What the node shows to operators: from request to response; an adapter serves it. */
 export interface HttpSource {
   health(): HealthReport
-  metrics(): Iterable<Family>
+  metrics(): Promise<Iterable<Family>>
 }
 
 const TEXT = 'text/plain; charset=utf-8'
 
-export function answerHttp(request: HttpRequest, source: HttpSource): HttpResponse {
+export async function answerHttp(request: HttpRequest, source: HttpSource): Promise<HttpResponse> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'only GET is served here\n')
   switch (request.path) {
     case '/metrics':
       return {
         status: 200,
         contentType: 'text/plain; version=0.0.4; charset=utf-8',
-        body: renderMetrics(source.metrics()),
+        body: renderMetrics(await source.metrics()),
       }
     case '/livez':
       return healthAnswer(source.health().live, request)

@@ -35,6 +35,8 @@ interface Asked {
 }
 
 const LATEST = -1
+/** "Where the log ended then does not matter." */
+const NO_TIME = -1
 const LANE = 'lag'
 /** From it on the request has room for tagged fields. */
 const VERSIONS = [6, 11] as const
@@ -53,30 +55,34 @@ export class GroupLags {
     this.#parts = parts
   }
 
-  async of(groups: readonly GroupStanding[]): Promise<GroupLag[]> {
-    const facts = await this.#ask(groups.flatMap(({ offsets }) => offsets))
+  /** Without a pace, no trend: that takes a look-up in the time index. */
+  async of(groups: readonly GroupStanding[], { withPace = true } = {}): Promise<GroupLag[]> {
+    const facts = await this.#ask(
+      groups.flatMap(({ offsets }) => offsets),
+      withPace,
+    )
     const nowMs = this.#env.clock.wallMs()
     return groups.map((group) => ({
       ...group,
       offsets: group.offsets.map((standing) => {
-        const found = facts.get(keyOf(standing, standing))
+        const found = facts.get(keyOf(standing, asked(standing, withPace)))
         return { ...standing, figures: found === undefined ? null : lagFigures(standing, found, nowMs) }
       }),
     }))
   }
 
   /** By leader. What has no leader, or is of a topic that is no more, is left out. */
-  async #ask(standings: readonly Standing[]): Promise<Facts> {
+  async #ask(standings: readonly Standing[], withPace: boolean): Promise<Facts> {
     const byLeader = new Map<number, Questions>()
     const image = this.#parts.image()
     for (const standing of standings) {
-      const { topic, topicId, partition, offset, sinceMs } = standing
+      const { topic, topicId, partition } = standing
       const leader = image.partition(topic, partition)?.leader ?? -1
       const isOther = topicId !== NO_TOPIC_ID && image.topic(topic)?.topicId !== topicId
       if (leader < 0 || isOther) continue
       const questions = byLeader.get(leader) ?? new Questions()
       byLeader.set(leader, questions)
-      questions.add(topic, partition, { offset, sinceMs })
+      questions.add(topic, partition, asked(standing, withPace))
     }
     const facts: Facts = new Map()
     await Promise.all(
@@ -167,6 +173,10 @@ function takeIn(facts: Facts, topic: string, { partitionIndex, errorCode, standi
       endThen,
     })
   }
+}
+
+function asked({ offset, sinceMs }: Standing, withPace: boolean): Asked {
+  return { offset, sinceMs: withPace ? sinceMs : NO_TIME }
 }
 
 function keyOf({ topic, partition }: { topic: string; partition: number }, { offset, sinceMs }: Asked): string {

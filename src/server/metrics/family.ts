@@ -25,14 +25,21 @@ export type Family =
 /** The Prometheus text format, version 0.0.4. Durations leave in seconds. */
 export function renderMetrics(families: Iterable<Family>): string {
   const lines: string[] = []
+  // A partition has the same labels in many families.
+  const texts = new Map<Labels, string>()
+  const textOf = (labels: Labels): string => {
+    const text = texts.get(labels) ?? labelText(labels)
+    texts.set(labels, text)
+    return text
+  }
   for (const family of families) {
     lines.push(`# HELP ${family.name} ${family.help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}`)
     lines.push(`# TYPE ${family.name} ${family.type}`)
     if (family.type === 'histogram') {
       for (const { labels = {}, histogram } of family.histograms) pushHistogram(lines, family.name, labels, histogram)
     } else {
-      for (const { labels = {}, value } of family.samples)
-        lines.push(`${family.name}${labelText(labels)} ${number(value)}`)
+      for (const { labels, value } of family.samples)
+        lines.push(`${family.name}${labels === undefined ? '' : textOf(labels)} ${number(value)}`)
     }
   }
   return `${lines.join('\n')}\n`
