@@ -7,7 +7,7 @@ import { OutlookBook, type PartitionOutlook } from '../group/outlook-book.ts'
 import type { Caller, GroupCall, GroupCalls, GroupRequest, GroupResponse } from '../group/requests.ts'
 import { GroupShard } from '../group/shard.ts'
 import type { GroupRecord } from '../group/records.ts'
-import type { GroupStanding } from '../group/standing.ts'
+import type { GroupStanding, SurveyedGroup } from '../group/standing.ts'
 import type { GroupConfig } from '../group/types.ts'
 import type { TopicId } from '../model/ids.ts'
 import type { DeleteGroupsRequest, DeleteGroupsResponse } from '../protocol/apis/delete-groups.ts'
@@ -105,6 +105,11 @@ export class GroupCoordinator {
     let count = 0
     for (const shard of this.#runtime.activeShards()) count += (shard as GroupShard).groupCount
     return count
+  }
+
+  /** Of all groups here. */
+  *survey(): Generator<SurveyedGroup> {
+    for (const shard of this.#runtime.activeShards()) yield* (shard as GroupShard).survey()
   }
 
   /** The partition of `__consumer_offsets` that keeps the group; null while there is no such topic. */

@@ -12,7 +12,7 @@ import { Rebalance } from './rebalance.ts'
 import type { GroupMetadata, GroupRecord } from './records.ts'
 import type { GroupRequest, GroupResponse } from './requests.ts'
 import { RetentionRisk } from './retention-risk.ts'
-import { standingsOf } from './standing.ts'
+import { standingsOf, type SurveyedGroup } from './standing.ts'
 import { Draft, type GroupConfig, type GroupOutcome, type ShardContext } from './types.ts'
 
 /**
@@ -54,6 +54,15 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
 
   get groupCount(): number {
     return this.#groups.size
+  }
+
+  /** For figures: what is not committed yet shows too. */
+  *survey(): Generator<SurveyedGroup> {
+    for (const { groupId, offsets, risk } of this.#groups.values()) {
+      let positions = 0
+      for (const partitions of offsets.values()) positions += partitions.size
+      yield { groupId, positions, isAtRisk: risk?.isAtRisk === true }
+    }
   }
 
   handle(request: GroupRequest, ticket: Ticket, moment: Moment): GroupOutcome {

@@ -22,6 +22,13 @@ export interface GroupStanding {
   readonly lostRecords: ReadonlyMap<string, number>
 }
 
+export interface SurveyedGroup {
+  readonly groupId: string
+  /** Offsets that it has committed. */
+  readonly positions: number
+  readonly isAtRisk: boolean
+}
+
 /** How old the commit is that the present one is compared with, at most, when commits come more often. */
 const ANCHOR_MS = 60_000
 

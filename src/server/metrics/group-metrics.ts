@@ -1,5 +1,5 @@
 import type { GroupCoordinator } from '../../coordinator/group-coordinator.ts'
-import type { GroupStanding } from '../../group/standing.ts'
+import type { SurveyedGroup } from '../../group/standing.ts'
 import type { GroupLag, GroupLags, PositionLag } from '../lag/group-lags.ts'
 import { Collector } from './collector.ts'
 import type { Family } from './family.ts'
@@ -10,28 +10,27 @@ export const POSITIONS_SHOWN_MAX = 2000
 /** Where the groups stand that are coordinated here. Groups that are about to lose something come first. */
 export async function groupMetrics(groups: GroupCoordinator, lags: GroupLags): Promise<Family[]> {
   const collector = new Collector()
-  const all = await groups.standings({ groupIds: null, onlyAtRisk: false })
-  collector.add('millrace_groups_at_risk', all.filter(isAtRisk).length)
-  const { shown, leftOut } = choose(all)
+  const all = [...groups.survey()]
+  const atRisk = all.filter(({ isAtRisk }) => isAtRisk)
+  collector.add('millrace_groups_at_risk', atRisk.length)
+  const { groupIds, leftOut } = choose([...atRisk, ...all.filter(({ isAtRisk }) => !isAtRisk)])
   collector.add('millrace_metrics_groups_left_out', leftOut)
+  const shown = groupIds.length === 0 ? [] : await groups.standings({ groupIds, onlyAtRisk: false })
   for (const group of await lags.of(shown, { withPace: false })) addGroup(collector, group)
   return [...collector.families()]
 }
 
-function isAtRisk({ offsets }: GroupStanding): boolean {
-  return offsets.some((offset) => offset.isAtRisk)
-}
-
-function choose(all: readonly GroupStanding[]): { shown: GroupStanding[]; leftOut: number } {
-  const shown: GroupStanding[] = []
+/** The first ones that fit. */
+function choose(all: readonly SurveyedGroup[]): { groupIds: string[]; leftOut: number } {
+  const groupIds: string[] = []
   let [room, leftOut] = [POSITIONS_SHOWN_MAX, 0]
-  for (const group of [...all.filter(isAtRisk), ...all.filter((one) => !isAtRisk(one))]) {
-    const fits = group.offsets.length <= room
-    if (fits) shown.push(group)
-    if (fits) room -= Math.max(1, group.offsets.length)
-    else leftOut += group.offsets.length
+  for (const { groupId, positions } of all) {
+    const fits = Math.max(1, positions) <= room
+    if (fits) groupIds.push(groupId)
+    if (fits) room -= Math.max(1, positions)
+    else leftOut += positions
   }
-  return { shown, leftOut }
+  return { groupIds, leftOut }
 }
 
 function addGroup(collector: Collector, { groupId, members, offsets, lostRecords }: GroupLag): void {
