@@ -11,6 +11,23 @@ const wantedCopies: readonly (readonly [topic: string, key: string])[] = [
   [SHARE_STATE_TOPIC, 'share.coordinator.state.topic.replication.factor'],
 ]
 
+/** How many copies an internal topic is kept at, as brokers go now, and the setting that says so; null for other topics. */
+export function copiesKept(
+  context: Ruling,
+  topic: string,
+): { readonly copies: number; readonly setting: string } | null {
+  const setting = wantedCopies.find(([name]) => name === topic)?.[1]
+  if (setting === undefined) return null
+  return {
+    copies: Math.min(brokerNumber(context.image, context.broker, setting), activeBrokers(context).length),
+    setting,
+  }
+}
+
+function activeBrokers({ image }: Ruling) {
+  return [...image.brokers.values()].filter(({ brokerId }) => isActive(image, brokerId))
+}
+
 /**
  * Internal topics come into being with their first user, often when the cluster has one node, and nobody thinks of them
  * when it grows: all groups would hang on that node. So they get the copies that their config names as soon as there
@@ -19,7 +36,7 @@ const wantedCopies: readonly (readonly [topic: string, key: string])[] = [
  */
 export function raiseInternalCopies(context: Ruling): Changes {
   const { image, broker } = context
-  const active = [...image.brokers.values()].filter(({ brokerId }) => isActive(image, brokerId))
+  const active = activeBrokers(context)
   let changes: Changes = { records: [], notices: [] }
   for (const [name, key] of wantedCopies) {
     const topic = image.topic(name)

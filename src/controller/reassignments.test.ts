@@ -186,3 +186,21 @@ test('only what moves is listed, everywhere or where it was asked for', () => {
   assert.deepEqual(list(cluster, [{ name: 'orders', partitionIndexes: [0, 8] }])[0]?.partitions.length, 1)
   assert.deepEqual(list(cluster, [{ name: 'gone', partitionIndexes: [0] }]), [])
 })
+
+test('a move of an internal topic to fewer copies than it is kept at is refused, as it would be undone', () => {
+  const cluster = new ShardCluster()
+  cluster.join(...[1, 2, 3, 4].map((id) => ({ id })))
+  const name = '__consumer_offsets'
+  const assignments = [{ partitionIndex: 0, brokerIds: [1, 2, 3] }]
+  cluster.createTopic(name, { numPartitions: -1, replicationFactor: -1, assignments, configs: [] })
+  const move = (replicas: readonly number[]) => {
+    const topics = [{ name, partitions: [{ partitionIndex: 0, replicas }] }]
+    const request = { timeoutMs: 1000, allowReplicationFactorChange: true, topics }
+    return cluster.ask(AlterPartitionReassignments, request).responses[0]?.partitions[0]?.errorMessage
+  }
+  assert.equal(
+    move([4]),
+    '__consumer_offsets is kept at 3 copies by offsets.topic.replication.factor, and would get them again: lower that to have 1.',
+  )
+  assert.equal(move([1, 2, 4]), null)
+})

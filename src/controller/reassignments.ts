@@ -11,6 +11,7 @@ import type {
 import { ErrorCode } from '../protocol/errors.ts'
 import { ACCEPTED, type Decision, type DecisionContext, type Notice, type Refusal, refusal } from './decision.ts'
 import { topicsById } from './elections.ts'
+import { copiesKept } from './internal-topics.ts'
 import { changeOf, type PartitionTarget, type TopicRules } from './partition-change.ts'
 import { manualAssignmentProblem } from './partition-records.ts'
 import { TopicRulings } from './topic-rules.ts'
@@ -46,7 +47,9 @@ export function alterReassignments(
       if (seen.has(key)) return { partitionIndex, ...refusal(ErrorCode.INVALID_REQUEST, 'Duplicate partition.') }
       seen.add(key)
       const rules = rulings.of(topic)
-      const target = targetOf(image, topic, partition, wanted, { allowReplicationFactorChange, rules })
+      const target =
+        tooFew(context, name, wanted) ??
+        targetOf(image, topic, partition, wanted, { allowReplicationFactorChange, rules })
       if ('errorCode' in target) return { partitionIndex, ...target }
       const change = changeOf(partition, target, rules)
       if (change !== null) {
@@ -66,6 +69,14 @@ function missing(topic: TopicImage | undefined, name: string, { partitionIndex }
       ? `Unable to find a topic named ${name}.`
       : `Unable to find partition ${name}:${partitionIndex}.`
   return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+}
+
+/** It would be done, and undone by the rule that keeps internal topics at their copies: better to say so. */
+function tooFew(context: DecisionContext, name: string, { replicas }: Wanted): Refusal | null {
+  const kept = copiesKept(context, name)
+  if (kept === null || replicas === null || replicas.length >= kept.copies) return null
+  const message = `${name} is kept at ${kept.copies} copies by ${kept.setting}, and would get them again: lower that to have ${replicas.length}.`
+  return refusal(ErrorCode.INVALID_REPLICATION_FACTOR, message)
 }
 
 interface Allowed {

@@ -449,7 +449,9 @@ export class RaftDriver {
       {
         known: `${host}:${port}`,
         own,
-        hint: 'a majority of the controllers has to be where the quorum knows them',
+        hint:
+          'a majority of the controllers has to be where the quorum knows them; when more than half have moved for good, and nothing ' +
+          'uses what they were copied from, start each of them once with controller.quorum.moved=true',
       },
     )
   }

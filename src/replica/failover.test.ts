@@ -305,3 +305,23 @@ test('a replica for which there was no room follows once there is, also when an 
     assert.deepEqual(await cluster.node(3).held('b'), ['0'])
     assert.deepEqual(cluster.controller.image.partition('b', 0)?.isr, [1, 2, 3])
   }))
+
+test('a node that stops after its leaderships were moved is not complained about, and is followed again when it leads', () =>
+  withTopic(async (cluster, sim) => {
+    cluster.controller.lead('a', 2)
+    await sim.runFor(200)
+    await cluster.node(1).replicas.stop()
+    await sim.runFor(1000)
+    assert.deepEqual(
+      sim.logs.lines.filter((line) => line.includes('A leader cannot be followed')),
+      [],
+    )
+    cluster.node(1).kill()
+    await cluster.node(1).start()
+    await sim.runFor(2000)
+    cluster.controller.lead('a', 1)
+    await sim.runFor(500)
+    await cluster.node(1).produce('a', batch(0))
+    await sim.runFor(500)
+    await allHold(cluster, ['0'])
+  }))

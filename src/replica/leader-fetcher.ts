@@ -285,6 +285,11 @@ export class LeaderFetcher implements FollowedHost {
     if (this.#isStopped) return
     this.#options.metrics.followerFailures += 1
     this.#requests.reset()
+    // It leads nothing of ours any more: a node that stops gives its leaderships away first, and then its sessions.
+    if (this.#followed.size === 0) {
+      this.#state = 'idle'
+      return
+    }
     this.#state = 'retrying'
     const delayMs = Math.min(RETRY_MS_MIN * 2 ** this.#failures, RETRY_MS_MAX)
     if (this.#failures === 0) this.#env.log.info('A leader cannot be followed', { leaderId: this.leaderId, reason })

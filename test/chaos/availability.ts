@@ -7,6 +7,8 @@ const GAP_MS = 250
 export interface ChaosReport {
   /** Of the time and the partitions: acknowledged without a gap over `GAP_MS`. */
   readonly share: number
+  /** Of the stretches of a second and of a tenth of one, and the partitions: acknowledged something. */
+  readonly slots: readonly number[]
   /** Of the records: acknowledged within one second, and within five. */
   readonly inTime: readonly number[]
   readonly byFault: readonly { readonly name: string; readonly times: number; readonly longestMs: number }[]
@@ -19,11 +21,16 @@ export interface Gap {
   readonly toMs: number
 }
 
-/** Follows the acknowledgements of a constant load, and knows when there were none. */
+/** A client at full rate sends what it has in large batches, and a partition's turn may come after longer than `GAP_MS`. */
+export const SLOTS_MS = [1000, 100] as const
+
+/** Follows the acknowledgements of a load, and knows when there were none. */
 export class Availability {
   readonly gaps: Gap[] = []
   readonly #newest: number[]
-  readonly #fromMs = Date.now()
+  #fromMs = Date.now()
+  /** For each length of a slot, those in which the partition acknowledged something: `slot * partitions + partition`. */
+  readonly #slots = SLOTS_MS.map(() => new Set<number>())
 
   constructor(partitions: number) {
     this.#newest = Array.from({ length: partitions }, () => this.#fromMs)
@@ -33,17 +40,32 @@ export class Availability {
     const before = this.#newest[partition] as number
     if (atMs - before > GAP_MS) this.gaps.push({ partition, fromMs: before, toMs: atMs })
     if (atMs > before) this.#newest[partition] = atMs
+    if (atMs < this.#fromMs) return
+    for (const [index, slotMs] of SLOTS_MS.entries()) {
+      this.#slots[index]?.add(Math.floor((atMs - this.#fromMs) / slotMs) * this.#newest.length + partition)
+    }
   }
 
   /** Counted from now on. */
   restart(): void {
     this.gaps.length = 0
+    this.#fromMs = Date.now()
+    for (const slots of this.#slots) slots.clear()
   }
 
   /** The share of time and partitions in which records were acknowledged, of so long a run. */
   share(durationMs: number): number {
     const missing = this.gaps.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
     return 1 - missing / (durationMs * this.#newest.length)
+  }
+
+  /** For each of `SLOTS_MS`, the share of slots and partitions in which something was acknowledged. */
+  slots(durationMs: number): number[] {
+    return SLOTS_MS.map((slotMs, index) => {
+      const all = Math.floor(durationMs / slotMs) * this.#newest.length
+      const filled = [...(this.#slots[index] ?? [])].filter((slot) => slot < all).length
+      return filled / all
+    })
   }
 
   /** By kind of fault: how often, and the longest gap that began while it lasted or shortly after. */

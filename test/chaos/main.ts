@@ -146,19 +146,26 @@ async function run(): Promise<void> {
   report(tookMs)
 }
 
+const percents = (shares: readonly number[]) => shares.map((share) => `${(share * 100).toFixed(3)} %`).join(' and ')
+
 function report(tookMs: number): void {
   const sent = loads.reduce((sum, load) => sum + (load.sent ?? Number.NaN), 0)
   if (ledger.read !== sent) throw new Error(`${sent} records sent and acknowledged, ${ledger.read} there`)
   const byFault = availability.byFault(nemesis.strikes)
   const share = availability.share(tookMs)
+  const slots = availability.slots(tookMs)
   const inTime = ledger.delays([1000, 5000])
   if (values.report !== undefined) {
-    writeFileSync(values.report, JSON.stringify({ share, inTime, byFault, acknowledged: sent } satisfies ChaosReport))
+    writeFileSync(
+      values.report,
+      JSON.stringify({ share, slots, inTime, byFault, acknowledged: sent } satisfies ChaosReport),
+    )
   }
   for (const { name, times, longestMs } of byFault) {
     say(`${name}: ${times} times, longest gap ${longestMs} ms`)
   }
   say(`${(share * 100).toFixed(3)} % of the time a partition acknowledged without a gap over 250 ms`)
+  say(`a partition acknowledged something in ${percents(slots)} of all seconds and tenths of seconds`)
   say(
     `acknowledged within a second of being sent: ${inTime.map((each) => `${(each * 100).toFixed(3)} %`).join(', within five: ')}`,
   )

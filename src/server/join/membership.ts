@@ -28,6 +28,12 @@ const CONTROLLERS_WANTED = 3
 const RETRY_MS = 250
 /** Every so many rounds somebody is told that the node still waits. */
 const ROUNDS_PER_WARNING = 40
+/** To those who wait, and may wait for each other. */
+const HINT_JOIN = 'the first node of a cluster starts without --join'
+const HINT_STATIC =
+  'an empty folder begins no cluster whose voters are fixed (controller.quorum.voters): it is asked of the others, and these may be ' +
+  "as empty. Format the folders of all with one cluster id (Kafka's kafka-storage format), or leave the setting out: the first node " +
+  'starts alone, the others with --join'
 
 /**
  * Finds out what this node is in its cluster, before it takes its data folder: which cluster that is, which number and
@@ -50,7 +56,8 @@ export async function resolveMembership(
     if (config.membership.roles.includes('controller')) return config
     throw new MembershipRefusedError('a broker alone is no cluster: --join names a node of the one it belongs to')
   }
-  const facts = await untilAnswered(env, known, isCancelled)
+  const hint = given.staticVoters.length > 0 ? HINT_STATIC : HINT_JOIN
+  const facts = await untilAnswered(env, known, { isCancelled, hint })
   const nodeId = given.nodeId ?? freeId(facts.nodeIds)
   const roles = rolesIn(facts, nodeId, given, remembered)
   const controllers = facts.controllers.length > 0 ? facts.controllers : known
@@ -135,7 +142,7 @@ function freeId(taken: ReadonlySet<number>): number {
 async function untilAnswered(
   env: Env,
   addresses: readonly Address[],
-  isCancelled: () => boolean,
+  { isCancelled, hint }: { isCancelled: () => boolean; hint: string },
 ): Promise<ClusterFacts> {
   for (let round = 0; ; round++) {
     const answer = await askOnce(env, addresses)
@@ -144,7 +151,6 @@ async function untilAnswered(
     const nodes = printed(addresses)
     if (!answer.retriable) throw new MembershipRefusedError(`cannot join at ${nodes}: ${answer.message}`)
     if (round % ROUNDS_PER_WARNING === 0) {
-      const hint = 'the first node of a cluster starts without --join'
       env.log.warn('No node of the cluster answers yet; waiting', { nodes, reason: answer.message, hint })
     }
     await sleep(env.timers, RETRY_MS)
