@@ -1,13 +1,13 @@
 /**
  * `npm run tools`: fetches what the checks beyond plain `npm test` need, into .cache: Apache Kafka's jars (Maven) and
- * confluent-kafka (Python). What only the system's package manager can give is named, not installed.
+ * the Python clients. What only the system's package manager can give is named, not installed.
  */
 import { fetchKafka } from '../test/support/kafka-oracle.ts'
-import { fetchPythonClient, missingTools } from '../test/support/toolchain.ts'
+import { fetchPythonClients, missingTools } from '../test/support/toolchain.ts'
 
 console.log(`Apache Kafka: ${await fetchKafka()}`)
-await fetchPythonClient()
-const missing = await missingTools(['kafka', 'kcat', 'python-client', 'strace', 'mount', 'promtool'])
+await fetchPythonClients()
+const missing = await missingTools(['kafka', 'kcat', 'python-client', 'python-clients', 'strace', 'mount', 'promtool'])
 if (missing.length === 0) console.log('all tools are here')
 else
   console.log(

@@ -1,5 +1,6 @@
+import { until } from '../support/process.ts'
 import type { Server } from '../support/server.ts'
-import { createTopic } from '../support/wire-calls.ts'
+import { createTopic, metadata } from '../support/wire-calls.ts'
 import { Wire } from '../support/wire.ts'
 import type { Adapter } from './adapter.ts'
 
@@ -43,7 +44,18 @@ export class Context {
   /** Makes a topic without the client's help, and gives its name. */
   async topic(suffix: string, partitions = 1, configs: Readonly<Record<string, string>> = {}): Promise<string> {
     const topic = this.name(suffix)
-    await this.wire((wire) => createTopic(wire, topic, partitions, configs))
+    await this.wire(async (wire) => {
+      await createTopic(wire, topic, partitions, configs)
+      // A Kafka's broker hears of it a moment after its controller has made it.
+      await until(
+        `${topic} is known`,
+        async () => {
+          const known = (await metadata(wire, [topic])).topics[0]?.partitions ?? []
+          return known.length === partitions && known.every(({ leader }) => leader >= 0) ? true : null
+        },
+        { timeoutMs: 10_000, everyMs: 20 },
+      )
+    })
     return topic
   }
 

@@ -5,22 +5,40 @@ import { haveKafka } from './kafka-oracle.ts'
 import { run, runOrFail } from './process.ts'
 
 /** What some checks need beyond Node and npm. */
-export type Tool = 'kafka' | 'kcat' | 'python-client' | 'strace' | 'mount' | 'network' | 'promtool'
+export type Tool = 'kafka' | 'kcat' | 'python-client' | 'python-clients' | 'strace' | 'mount' | 'network' | 'promtool'
 
 /** The release of confluent-kafka (and the librdkafka in it) that the checks were written against. */
 export const pythonClientVersion = '2.16.1'
+
+/** The other Python clients, and the codecs that they take from elsewhere; `npm run compat` uses them. */
+const pythonPackages = [
+  `confluent-kafka==${pythonClientVersion}`,
+  'kafka-python==3.0.12',
+  'aiokafka==0.14.0',
+  'cramjam==2.14.0',
+  'lz4==4.4.5',
+  'python-snappy==0.7.3',
+  'zstandard==0.25.0',
+]
 
 /** The interpreter that has confluent-kafka; `MILLRACE_PYTHON` names another one. */
 export function pythonPath(): string {
   return process.env.MILLRACE_PYTHON ?? join(cacheDirectory, 'python', 'bin', 'python')
 }
 
-/** Makes the virtual environment with confluent-kafka, once. */
-export async function fetchPythonClient(): Promise<void> {
-  if (await have('python-client')) return
+/** Makes the virtual environment with confluent-kafka and the other Python clients, once. */
+export async function fetchPythonClients(): Promise<void> {
+  if (await have('python-clients')) return
   const directory = join(cacheDirectory, 'python')
-  await runOrFail('python3', ['-m', 'venv', directory])
-  await runOrFail(join(directory, 'bin', 'pip'), ['install', '-q', `confluent-kafka==${pythonClientVersion}`])
+  if (!existsSync(pythonPath())) await runOrFail('python3', ['-m', 'venv', directory])
+  // By the interpreter and not by `pip`, whose first line holds the path at which the environment was made.
+  await runOrFail(pythonPath(), ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', ...pythonPackages])
+}
+
+/** A line of Python that fails unless the package is there in that version. */
+function isThere(requirement: string): string {
+  const [name, version] = requirement.split('==')
+  return `import importlib.metadata as m; assert m.version('${name}') == '${version}'`
 }
 
 async function have(tool: Tool): Promise<boolean> {
@@ -40,6 +58,8 @@ async function have(tool: Tool): Promise<boolean> {
       return existsSync(pythonPath()) && works(pythonPath(), '-c', 'import confluent_kafka')
     case 'promtool':
       return works('promtool', '--version')
+    case 'python-clients':
+      return existsSync(pythonPath()) && works(pythonPath(), '-c', pythonPackages.map(isThere).join('\n'))
     case 'strace':
       return works('strace', '-V')
     case 'network':

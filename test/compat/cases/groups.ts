@@ -184,17 +184,26 @@ const staticFenced: Case = {
     await pollUntil('it has partitions', [first], () => first.partitions.length === 2)
     const second = await join()
     await pollUntil('the second has partitions', [second], () => second.partitions.length === 2)
-    for (const deadline = performance.now() + 20_000; performance.now() < deadline; ) {
-      const refused = await first.adapter.ask('poll', { forMs: 500, max: 10 }).then(
-        () => null,
-        (error: unknown) => error,
-      )
-      if (refused === null) continue
-      if (refused instanceof Refused) return errorOf(refused.failure)
-      throw refused
-    }
-    throw new Error('the first member still polls after 20 s')
+    const error = await refusedPoll(first, 5000)
+    const sent = numbered(20)
+    await produceTo(context, topic, sent)
+    await pollUntil('the second reads', [second], () => hasRead([second], sent))
+    if (error === null) await first.poll(1000)
+    return { error, readByTheFirst: first.read.length }
   },
+}
+
+/** What a poll of the member is refused for within the time; clients may also fall silent. */
+async function refusedPoll(member: Member, withinMs: number) {
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; ) {
+    try {
+      await member.poll(500)
+    } catch (error) {
+      if (error instanceof Refused) return errorOf(error.failure)
+      throw error
+    }
+  }
+  return null
 }
 
 const consumerProtocol: Case = {
