@@ -26,8 +26,6 @@ export const features = [
   /** Larger records than the client's own default: the server must refuse them. */
   'large-records',
   'idempotence',
-  /** Tells at which offset a record was written. */
-  'produced-offsets',
   /** What a refused produce was refused for. */
   'produce-errors',
   'groups',

@@ -13,6 +13,7 @@ export type Outcome =
   | { readonly kind: 'unsupported'; readonly why: string }
 
 const caseTimeoutMs = 120_000
+const messageMax = 3000
 
 /** One client on one server: its cases one after the other, mostly in one process of it. */
 export class ClientRun {
@@ -47,7 +48,7 @@ export class ClientRun {
       return { kind: 'observed', value: plain(await within(run(context))) }
     } catch (error) {
       await this.end() // what it was doing when it failed may go on
-      return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+      return { kind: 'failed', message: String(error instanceof Error ? error.message : error).slice(0, messageMax) }
     } finally {
       context.end()
     }

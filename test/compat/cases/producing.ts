@@ -1,12 +1,11 @@
 /** Where records go, and what is not taken. */
 import assert from 'node:assert/strict'
+import { listOffset } from '../../support/wire-calls.ts'
 import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
-import { type Command, type Failure, type PartitionOffset, type RecordIn } from '../protocol.ts'
+import type { Command, RecordIn } from '../protocol.ts'
 import { Refused } from '../adapter.ts'
 import { errorOf, numbered, record } from './values.ts'
-
-type Produced = (PartitionOffset & { readonly error: Failure | null })[]
 
 async function produce(context: Context, topic: string, records: RecordIn[], more: Partial<Command<'produce'>> = {}) {
   const adapter = await context.adapter()
@@ -24,8 +23,29 @@ async function refused(context: Context, topic: string, records: RecordIn[], mor
   }
 }
 
-function places(produced: Produced): unknown[] {
-  return produced.map(({ partition, offset }) => ({ partition, offset }))
+async function produceAll(context: Context, topic: string, records: RecordIn[]) {
+  const produced = await produce(context, topic, records)
+  const refusal = produced.find(({ error }) => error !== null)
+  assert.equal(refusal, undefined, `refused: ${JSON.stringify(refusal)}`)
+  return produced
+}
+
+/** The keys that each partition holds, in their order. */
+async function keysByPartition(context: Context, topic: string, partitions: number): Promise<string[][]> {
+  const adapter = await context.adapter()
+  const keys: string[][] = []
+  for (let partition = 0; partition < partitions; partition++) {
+    const count = await context.wire((wire) => listOffset(wire, { topic, partition, timestamp: -1 }))
+    if (count === 0) {
+      keys.push([])
+      continue
+    }
+    const wanted = { topic, partition, offset: 'earliest', count, timeoutMs: 15_000 } as const
+    const { records } = await adapter.ask('consume', wanted)
+    assert.equal(records.length, count)
+    keys.push(records.map(({ key }) => Buffer.from(key ?? '', 'base64').toString()))
+  }
+  return keys
 }
 
 function acksCase(acks: 'all' | '1' | '0'): Case {
@@ -49,35 +69,37 @@ export const producingCases: readonly Case[] = [
   {
     name: 'explicit-partitions',
     title: 'partitions that the record names',
-    needs: ['partitions', 'produced-offsets'],
+    needs: ['partitions'],
     async run(context) {
-      const topic = await context.topic('t', 4)
+      const topic = await context.topic('t', 3)
       const produced = await produce(
         context,
         topic,
-        numbered(12, (i) => ({ partition: (i * 3) % 4 })),
+        numbered(9, (i) => ({ partition: (i * 2) % 3 })),
       )
+      const keys = await keysByPartition(context, topic, 3)
       assert.deepEqual(
-        produced.map(({ partition }) => partition),
-        produced.map((_, i) => (i * 3) % 4),
+        keys,
+        [0, 2, 1].map((first) => [first, first + 3, first + 6].map((i) => `key-${i}`)),
       )
-      return places(produced)
+      return { keys, offsets: produced.map(({ offset }) => offset) }
     },
   },
   {
     name: 'partitioner',
     title: "the client's own partitioner: each key to its partition",
-    needs: ['produced-offsets'],
+    needs: [],
     async run(context) {
-      const topic = await context.topic('t', 5)
-      const first = await produce(context, topic, numbered(40))
-      const again = await produce(context, topic, numbered(40))
-      const partitions = first.map(({ partition }) => partition)
+      const topic = await context.topic('t', 3)
+      await produceAll(context, topic, numbered(30))
+      const first = await keysByPartition(context, topic, 3)
+      await produceAll(context, topic, numbered(30))
+      const both = await keysByPartition(context, topic, 3)
       assert.deepEqual(
-        again.map(({ partition }) => partition),
-        partitions,
+        both,
+        first.map((keys) => [...keys, ...keys]),
       )
-      return partitions
+      return first
     },
   },
   acksCase('all'),

@@ -19,10 +19,8 @@ async function roundTrip(context: Context, sent: readonly RecordIn[], options: W
   const adapter = await context.adapter()
   const { codec = 'none', idempotent = false } = options
   const produced = await adapter.ask('produce', { topic, records: sent, codec, acks: 'all', idempotent })
-  assert.deepEqual(
-    produced.records.filter(({ error }) => error !== null),
-    [],
-  )
+  const refused = produced.records.find(({ error }) => error !== null)
+  assert.equal(refused, undefined, `refused: ${JSON.stringify(refused)}`)
   const { records } = await adapter.ask('consume', {
     topic,
     partition: 0,
@@ -121,8 +119,8 @@ export const recordCases: readonly Case[] = [
         headers: [
           ['hop', text('1')],
           ['hop', text('2')],
-          ['other', text('x')],
           ['hop', text('3')],
+          ['other', text('x')],
         ],
       }),
     ],
@@ -179,12 +177,14 @@ export const recordCases: readonly Case[] = [
   },
   {
     name: 'large',
-    title: 'records of 900 kB, and 3,000 of 1 kB',
+    title: 'records of 900 kB, and 1,000 of 1 kB',
     needs: [],
     async run(context) {
       const sent = [record('a', 'x'.repeat(900_000)), record('b', 'y'.repeat(900_000))]
-      const small = Array.from({ length: 3000 }, (_, i) => record(`${i}`, 'z'.repeat(1000)))
-      return { records: (await roundTrip(context, [...sent, ...small])).length }
+      const small = Array.from({ length: 1000 }, (_, i) => record(`${i}`, 'z'.repeat(1000)))
+      // Some clients put all of them into one batch.
+      const configs = { 'max.message.bytes': '10000000' }
+      return { records: (await roundTrip(context, [...sent, ...small], { configs })).length }
     },
   },
 ]

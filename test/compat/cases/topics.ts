@@ -1,5 +1,6 @@
 /** Topics: made, described, grown, deleted; and everything that is refused. */
 import assert from 'node:assert/strict'
+import { until } from '../../support/process.ts'
 import { metadata } from '../../support/wire-calls.ts'
 import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
@@ -25,14 +26,29 @@ function createCase(
       const adapter = await context.adapter()
       const answer = await tell(() => adapter.ask('createTopics', { topics: [wanted], validateOnly }))
       const topics = 'topics' in answer ? answer.topics.map(({ error }) => errorOf(error)) : answer
-      return { topics, partitions: await partitionsOf(context, wanted.name) }
+      const isMade = !validateOnly && Array.isArray(topics) && topics.every((error) => error === null)
+      const expected = isMade ? Math.abs(wanted.partitions) : null
+      return { topics, partitions: await partitionsOf(context, wanted.name, expected) }
     },
   }
 }
 
-/** How many partitions the topic has now, asked without the client; 0 when there is none. */
-function partitionsOf(context: Context, topic: string): Promise<number> {
-  return context.wire(async (wire) => (await metadata(wire, [topic])).topics[0]?.partitions.length ?? 0)
+/**
+ * How many partitions the topic has, asked without the client; 0 when there is none. A Kafka's broker hears a moment later than
+ * its controller: when it should have come to `expected`, that is waited for.
+ */
+function partitionsOf(context: Context, topic: string, expected: number | null): Promise<number> {
+  const patience = performance.now() + 3000
+  return context.wire((wire) =>
+    until(
+      topic,
+      async () => {
+        const partitions = (await metadata(wire, [topic])).topics[0]?.partitions.length ?? 0
+        return expected === null || partitions === expected || performance.now() > patience ? partitions : null
+      },
+      { timeoutMs: 10_000, everyMs: 20 },
+    ),
+  )
 }
 
 const deleteTopics: Case = {
@@ -42,7 +58,7 @@ const deleteTopics: Case = {
   async run(context) {
     const topic = await context.topic('t')
     const { topics } = await (await context.adapter()).ask('deleteTopics', { topics: [topic] })
-    assert.equal(await partitionsOf(context, topic), 0)
+    assert.equal(await partitionsOf(context, topic, 0), 0)
     return topics.map(({ error }) => errorOf(error))
   },
 }
@@ -87,7 +103,7 @@ function growCase(name: string, title: string, total: number, exists = true): Ca
       const topic = exists ? await context.topic('t', 2) : context.name('missing')
       const adapter = await context.adapter()
       const answer = await tell(() => adapter.ask('createPartitions', { topic, total }))
-      return { answer, partitions: await partitionsOf(context, topic) }
+      return { answer, partitions: await partitionsOf(context, topic, 'refused' in answer ? null : total) }
     },
   }
 }

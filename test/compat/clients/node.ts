@@ -8,4 +8,8 @@ function nodeClient(name: string, file: string): ClientDefinition {
   return { name, install: async () => {}, command: () => [process.execPath, program] }
 }
 
-export const nodeClients: readonly ClientDefinition[] = [nodeClient('millrace', 'millrace.ts')]
+export const nodeClients: readonly ClientDefinition[] = [
+  nodeClient('kafkajs', 'kafkajs.ts'),
+  nodeClient('platformatic-kafka', 'platformatic.ts'),
+  nodeClient('millrace', 'millrace.ts'),
+]

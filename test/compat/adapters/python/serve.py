@@ -1,5 +1,6 @@
 """What the Python adapters share: lines of JSON in and out, base64 (see test/compat/README.md)."""
 
+import asyncio
 import base64
 import json
 import sys
@@ -29,6 +30,22 @@ def serve(declaration, adapter, failure_of):
         method = getattr(adapter, command.pop("op"))
         try:
             say({"ok": method(**command)})
+        except Exception as error:
+            told = failure_of(error)
+            if told is None:
+                raise
+            say({"error": told})
+
+
+async def serve_async(declaration, adapter, failure_of):
+    """The same for a client on asyncio, whose event loop goes on while no command is there."""
+    say(declaration)
+    loop = asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        command = json.loads(line)
+        method = getattr(adapter, command.pop("op"))
+        try:
+            say({"ok": await method(**command)})
         except Exception as error:
             told = failure_of(error)
             if told is None:
