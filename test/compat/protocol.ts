@@ -15,6 +15,8 @@ export const features = [
   /** A value that is null, as it is written and as it is read. */
   'null-values',
   'headers',
+  /** Header values of any bytes. */
+  'binary-headers',
   /** A header without a value, told from one with an empty value. */
   'null-headers',
   /** Several headers of one name, in their order. */

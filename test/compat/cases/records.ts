@@ -96,19 +96,24 @@ export const recordCases: readonly Case[] = [
   }),
   contentsCase({
     name: 'headers',
-    title: 'headers, text and binary',
+    title: 'headers of text',
     needs: ['headers'],
     records: [
       record('a', 'one', { headers: [['trace', text('42')]] }),
       record('b', 'none'),
-      record('c', 'binary', {
+      record('c', 'more', {
         headers: [
-          ['all', everyByte],
-          ['größe', text('XL')],
+          ['größe', text('XL ü')],
           ['empty', ''],
         ],
       }),
     ],
+  }),
+  contentsCase({
+    name: 'binary-headers',
+    title: 'a header of every byte',
+    needs: ['headers', 'binary-headers'],
+    records: [record('a', 'one', { headers: [['all', everyByte]] })],
   }),
   contentsCase({
     name: 'repeated-headers',
