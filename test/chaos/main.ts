@@ -12,6 +12,7 @@
  * --disk-mb        of each node, on a loop-mounted file system
  */
 import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Random } from '../../src/base/random.ts'
 import { Cluster, zoneOf } from '../cluster/cluster.ts'
@@ -26,6 +27,7 @@ import type { ServerKind } from '../support/server.ts'
 import { missingTools } from '../support/toolchain.ts'
 import { Availability, type ChaosReport } from './availability.ts'
 import { faultNames, Nemesis } from './nemesis.ts'
+import { ProcessorTime } from './processor-time.ts'
 
 const { values } = scriptOptions(import.meta.filename, {
   options: {
@@ -117,6 +119,22 @@ async function readAlong(until: () => boolean): Promise<void> {
   }
 }
 
+const processors = new ProcessorTime()
+
+async function watchProcessors(until: () => boolean): Promise<void> {
+  while (!until()) {
+    const nodes = cluster.nodes.filter(({ isRunning }) => isRunning).map(({ process: { pid } }) => pid)
+    processors.look({ nodes, producers: loads.map(({ pid }) => pid), 'this process': [process.pid] })
+    await wait(500)
+  }
+}
+
+/** Nodes that the controllers took for dead, whatever they were. */
+function fencings(): string[] {
+  const fenced = /is fenced: ([^"]*)/g
+  return cluster.nodes.flatMap((node) => [...node.process.output(1e8).matchAll(fenced)].map(([, why = '']) => why))
+}
+
 async function strikeUntil(endMs: number): Promise<void> {
   let zoneDue = Number(values['zone-seconds']) > 0
   while (performance.now() < endMs) {
@@ -137,7 +155,8 @@ async function run(): Promise<void> {
   availability.restart()
   const start = performance.now()
   let over = false
-  await Promise.all([strikeUntil(start + durationMs).finally(() => (over = true)), readAlong(() => over)])
+  const struck = strikeUntil(start + durationMs).finally(() => (over = true))
+  await Promise.all([struck, readAlong(() => over), watchProcessors(() => over)])
   const tookMs = performance.now() - start
   await cluster.inSync(topic, 60_000)
   say('healed, and all copies are in sync')
@@ -169,6 +188,8 @@ function report(tookMs: number): void {
   say(
     `acknowledged within a second of being sent: ${inTime.map((each) => `${(each * 100).toFixed(3)} %`).join(', within five: ')}`,
   )
+  say(`of ${availableParallelism()} processors: ${processors.told(tookMs)}`)
+  for (const why of fencings()) say(`a node was fenced: ${why}`)
   say(`${nemesis.strikes.length} faults, ${sent} records acknowledged: each is there once, in order`)
 }
 

@@ -68,6 +68,10 @@ export class Load {
     })
   }
 
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
   #onWords(line: string): void {
     const words = line.split(' ')
     if (words[0] === 'failed') this.failures.push(line)
