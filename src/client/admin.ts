@@ -150,7 +150,7 @@ export class Admin {
     return response.topics.map((topic) => ({
       ...itemOf(topic.name, topic, `create topic ${topic.name}`),
       topicId: topic.topicId as TopicId,
-      note: topic.errorCode === ErrorCode.NONE ? topic.errorMessage : null,
+      note: topic.note,
       partitions: topic.numPartitions,
       replicationFactor: topic.replicationFactor,
     }))

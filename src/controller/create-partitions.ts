@@ -29,10 +29,10 @@ export function createPartitions(
       wanted.length > 1
         ? refusal(ErrorCode.INVALID_REQUEST, 'Duplicate topic name.')
         : growTopic(context, wanted[0] as Wanted, records.length)
-    if ('errorCode' in made) results.push({ name, ...made })
+    if ('errorCode' in made) results.push({ name, ...made, note: null })
     else {
       records.push(...made)
-      results.push({ name, ...ACCEPTED, errorMessage: shortfall(context, wanted[0] as Wanted) })
+      results.push({ name, ...ACCEPTED, note: shortfall(context, wanted[0] as Wanted) })
     }
   }
   return { records: request.validateOnly ? [] : records, response: { throttleTimeMs: 0, results } }

@@ -56,14 +56,14 @@ export function createTopics(
       records.push(...made.records)
       results.push(made.result)
       partitions += made.result.numPartitions
-      if (made.result.errorMessage !== null && !request.validateOnly) notices.push(shortfall(made.result))
+      if (made.result.note !== null && !request.validateOnly) notices.push(shortfall(made.result))
     }
   }
   return { records: request.validateOnly ? [] : records, notices, response: { throttleTimeMs: 0, topics: results } }
 }
 
-function shortfall({ name, errorMessage }: Result): Notice {
-  return { level: 'info', message: `Topic ${name} is created. ${errorMessage}`, details: { topic: name } }
+function shortfall({ name, note }: Result): Notice {
+  return { level: 'info', message: `Topic ${name} is created. ${note}`, details: { topic: name } }
 }
 
 function failed(name: string, { errorCode, errorMessage }: Refusal): Result {
@@ -76,6 +76,7 @@ function failed(name: string, { errorCode, errorMessage }: Refusal): Result {
     numPartitions: -1,
     replicationFactor: -1,
     configs: null,
+    note: null,
   }
 }
 
@@ -114,14 +115,14 @@ function createTopic(
       name: topic.name,
       topicId,
       errorCode: ErrorCode.NONE,
-      // With a code of success: what the creator should know about it.
-      errorMessage: topic.assignments.length > 0 ? null : spreadShortfall(image.brokers.values(), replicationFactor),
+      errorMessage: null,
       topicConfigErrorCode: ErrorCode.NONE,
       numPartitions: replicas.length,
       replicationFactor,
       configs: described.map(({ name, value, readOnly, configSource, isSensitive }) => {
         return { name, value, readOnly, configSource, isSensitive }
       }),
+      note: topic.assignments.length > 0 ? null : spreadShortfall(image.brokers.values(), replicationFactor),
     },
   }
 }

@@ -117,10 +117,10 @@ test('new topics avoid full disks, and say so where they cannot', () => {
   const on = cluster(4)
   on.beat(1, { outOfSpace: FULL })
   const spared = on.createTopic('spared', { numPartitions: 12, replicationFactor: 3 })
-  assert.equal(spared?.errorMessage, null)
+  assert.equal(spared?.note, null)
   for (const { replicas } of on.image.topic('spared')?.partitions ?? []) assert.ok(!replicas.includes(1))
   const all = on.createTopic('all', { numPartitions: 12, replicationFactor: 4 })
-  assert.equal(all?.errorMessage, 'Copies on node 1 wait for room on its disk')
+  assert.equal(all?.note, 'Copies on node 1 wait for room on its disk')
   for (const { leader, isr } of on.image.topic('all')?.partitions ?? []) assert.ok(leader !== 1 && !isr.includes(1))
 })
 

@@ -14,6 +14,8 @@ type Coordinator = NonNullable<Response['coordinators']>[number]
 const KeyType = { group: 0, transaction: 1, share: 2 } as const
 /** Several keys in one request (KIP-699). */
 const BATCH_VERSION = 4
+/** What Kafka says of success in versions 1 to 3; later ones leave it empty. */
+const SUCCESS_MESSAGE = 'NONE'
 
 export interface OffsetsTopicCreator {
   /** Creates `__consumer_offsets` if it is missing; resolves when it is there or cannot be made now. */
@@ -34,7 +36,7 @@ export function findCoordinator(source: MetadataSource, endpoints: Endpoints, cr
     const coordinators = keys.map((key) => locate(key, request.keyType, call, source, endpoints))
     if (call.version >= BATCH_VERSION) return { coordinators }
     const [{ key: _, ...only }] = coordinators as [Coordinator]
-    return { ...only, errorMessage: call.version >= 1 ? only.errorMessage : null }
+    return { ...only, errorMessage: call.version >= 1 ? only.errorMessage || SUCCESS_MESSAGE : null }
   }
   return serve(FindCoordinator, handle)
 }
