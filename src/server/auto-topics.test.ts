@@ -127,6 +127,6 @@ test('no controller: the client is told to ask again; transactions and share gro
 
 test('success has a message for clients that ask for one coordinator, as kafkajs expects it', async () => {
   const { findCoordinator: ask } = clusterOf({ 'offsets.topic.num.partitions': '1' })
-  assert.deepEqual((await ask({ coordinatorKeys: ['g'] })).coordinators?.[0]?.errorMessage, '')
-  for (const version of [1, 2, 3]) assert.equal((await ask({ key: 'g' }, version)).errorMessage, 'NONE')
+  assert.deepEqual((await ask({ keyType: 0, coordinatorKeys: ['g'] })).coordinators?.[0]?.errorMessage, '')
+  for (const version of [1, 2, 3]) assert.equal((await ask({ keyType: 0, key: 'g' }, version)).errorMessage, 'NONE')
 })
