@@ -63,7 +63,7 @@ function ask(cluster: ShardCluster, { api: name, request }: Exchange): unknown {
   return cluster.ask(api, request)
 }
 
-/** Without what differs from run to run, and in an order of its own. */
+/** Without what differs from run to run, and without our own field; in an order of its own. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map((each) => comparable(each))
@@ -71,7 +71,8 @@ function comparable(value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value
   const isCreated = 'numPartitions' in value
-  const kept = Object.entries(value).filter(([key]) => key !== 'topicId' && !(isCreated && key === 'configs'))
+  const left = (key: string) => key === 'topicId' || key === 'note' || (isCreated && key === 'configs')
+  const kept = Object.entries(value).filter(([key]) => !left(key))
   return Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, comparable(each)]))
 }
 
