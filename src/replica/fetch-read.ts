@@ -79,10 +79,8 @@ export function readPartition(
   if (fetchOffset > log.endOffset) {
     // A follower may just be behind: the client asks again, or asks the leader.
     if (partition.leader === null) return failedRead(topic, ErrorCode.OFFSET_NOT_AVAILABLE)
-    // A later leader may have given the client more than this one has. Told that it is out of range, a client that knows
-    // no epochs (KIP-320) would begin anew at an end or the beginning of the log.
-    const isCertain = !hosted.mayBeSucceeded()
-    return failedRead(topic, isCertain ? ErrorCode.OFFSET_OUT_OF_RANGE : ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if (!hosted.mayBeSucceeded()) return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
+    return beyondTheEnd(partition, fetchOffset)
   }
   const divergingEpoch = divergence(partition, target)
   const { rack } = request
@@ -112,6 +110,17 @@ export function readPartition(
   } catch (error) {
     return failedRead(topic, readErrorCode(error))
   }
+}
+
+/**
+ * A later leader may have given the client more than this one has. Told that it is out of range, a client that knows no
+ * epochs (KIP-320) would begin anew at an end or the beginning of the log.
+ */
+async function beyondTheEnd(partition: Partition, fetchOffset: number): Promise<PartitionRead> {
+  const { topic } = partition.topicPartition
+  const isLed = await partition.isStillLed()
+  const isBeyond = fetchOffset > (partition.log?.endOffset ?? 0)
+  return failedRead(topic, isLed && isBeyond ? ErrorCode.OFFSET_OUT_OF_RANGE : ErrorCode.NOT_LEADER_OR_FOLLOWER)
 }
 
 /** A read from disk, or one that needs the transactions that were aborted in its range. */

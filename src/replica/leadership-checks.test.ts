@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
+import { ErrorCode } from '../protocol/errors.ts'
 import type { Sim } from '../sim/sim.ts'
 import { simulate } from '../sim/sim.ts'
 import { ReplicaCluster, type ReplicaMember } from '../testing/replica-cluster.ts'
@@ -73,6 +74,18 @@ test('a request that was made before the check proves nothing, however late it c
     assert.equal(await Promise.race([checked, sim.runFor(300)]), undefined)
     await follower.ask(2)
     assert.equal(await checked, true)
+  }))
+
+test('an offset beyond the end is out of range when the followers say so, where no controller does; else the client asks again', () =>
+  withTopic(async (cluster, sim) => {
+    const leader = cluster.node(1)
+    const beyond = async () => (await leader.fetch('a', { offset: 5 })).errorCode
+    leader.replicas.hosted.mayBeSucceeded = () => true
+    assert.equal(await beyond(), ErrorCode.OFFSET_OUT_OF_RANGE)
+    leader.isConnected = false
+    cluster.controller.lead('a', 2)
+    await sim.runFor(100)
+    assert.equal(await beyond(), ErrorCode.NOT_LEADER_OR_FOLLOWER)
   }))
 
 /** A follower that asks when it is told to, in one session. */
