@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minInsync } from '../model/min-insync.ts'
 import { CreatePartitions } from '../protocol/apis/create-partitions.ts'
+import { CreateTopics } from '../protocol/apis/create-topics.ts'
+import { encodeResponse } from '../protocol/codec.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { ShardCluster, type TestBroker } from '../testing/shard-cluster.ts'
 
@@ -40,6 +42,22 @@ test('partitions that are added say the same', () => {
   const { results } = cluster.ask(CreatePartitions, { topics, timeoutMs: 1000, validateOnly: false })
   assert.deepEqual([results[0]?.errorCode, results[0]?.errorMessage], [ErrorCode.NONE, null])
   assert.match(results[0]?.note ?? '', /share a host/)
+})
+
+test('such an answer reaches clients of versions that have no place for it', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1, host: 'one' }, { id: 2, host: 'one' })
+  const topic = { name: 'orders', numPartitions: 1, replicationFactor: 2, assignments: [], configs: [] }
+  const created = cluster.ask(CreateTopics, { topics: [topic], timeoutMs: 1000, validateOnly: false })
+  assert.notEqual(created.topics[0]?.note, null)
+  const [first, last] = CreateTopics.versions
+  for (let version = first; version <= last; version++) encodeResponse(CreateTopics, version, 1, created)
+  const topics = [{ name: 'orders', count: 3, assignments: null }]
+  const grown = cluster.ask(CreatePartitions, { topics, timeoutMs: 1000, validateOnly: false })
+  assert.notEqual(grown.results[0]?.note, null)
+  for (let version = 0; version <= CreatePartitions.versions[1]; version++) {
+    encodeResponse(CreatePartitions, version, 1, grown)
+  }
 })
 
 test('the offsets topic of a cluster that began with one node gets its copies when others join', () => {

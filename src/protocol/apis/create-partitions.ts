@@ -11,7 +11,7 @@ const result = struct({
   errorCode: int16,
   errorMessage: string.nullable().default(null),
   // Ours: what whoever asked should know although it is done.
-  note: string.nullable().since(2, { absent: null }).default(null).tag(10001),
+  note: string.nullable().since(2, { absent: null }).default(null).tag(10001).ignorable,
 })
 
 /** Adds partitions to topics; `count` is the new total. Keys map to other partitions afterwards. */

@@ -42,7 +42,7 @@ const topicResult = struct({
   replicationFactor: int16.since(5, { absent: -1 }).ignorable,
   configs: array(config).nullable().since(5).ignorable,
   // Ours: what the creator should know although the topic is there. Kafka's message stays null then, and clients test that.
-  note: string.nullable().since(5, { absent: null }).default(null).tag(10001),
+  note: string.nullable().since(5, { absent: null }).default(null).tag(10001).ignorable,
 })
 
 /**
