@@ -12,7 +12,7 @@ import { LagWorld, TOPIC } from './support/lag-world.ts'
 
 const MINUTE_MS = 60_000
 const RETENTION_MS = 2 * MINUTE_MS
-const GROUPS = ['anna', 'bert', 'carl']
+const GROUPS = ['anna', 'bert', 'carl', 'dora', 'emma']
 const SETTINGS = {
   'offsets.topic.num.partitions': '3',
   'log.retention.check.interval.ms': '1000',
