@@ -38,6 +38,8 @@ const WARN_AGAIN_MS = 3_600_000
 const WARN_ANEW_MS = 600_000
 /** Kept for each group. */
 const RANGES_MAX = 100
+/** Of one group, of what one outlook tells. */
+const LINES_MAX = 10
 
 /**
  * Sets the offsets of groups against what retention is about to delete, and has deleted. Driven by outlooks, which do not
@@ -102,29 +104,20 @@ export class RetentionRisk {
     draft: Draft,
     changeOf: (topic: string, partition: number) => OutlookChange | undefined,
   ): void {
+    const lost: LostRange[] = []
     for (const [topic, partitions] of group.offsets) {
       for (const [partition, stored] of partitions) {
         const change = changeOf(topic, partition)
         if (change === undefined || areDifferentTopics(stored.topicId, change.outlook.topicId)) continue
-        this.#noteLoss(group, stored, change, moment, draft)
+        const range = lossOf(stored, change, moment)
+        if (range !== null) lost.push(range)
         this.#mark(group, change.outlook, isInDanger(stored, change.outlook))
       }
     }
+    if (lost.length > 0) noteLosses(group, lost, draft)
     if (group.risk?.isAtRisk) this.#warn(group, group.risk, moment, draft)
     // Nothing of it is left to lose.
     else if (group.risk !== null) group.risk.isWarned = false
-  }
-
-  #noteLoss(group: Group, { offset }: StoredOffset, change: OutlookChange, moment: Moment, draft: Draft): void {
-    const { topic, partition, startOffset: to } = change.outlook
-    // What was gone before, the group has not lost now; it may have been sent back there.
-    const from = Math.max(offset, change.startBefore ?? 0)
-    if (from >= to) return
-    const risk = (group.risk ??= new GroupRisk())
-    risk.lost = withRange(risk.lost, { topic, partition, from, to, atMs: moment.wallMs })
-    risk.lostRecords.set(topic, (risk.lostRecords.get(topic) ?? 0) + to - from)
-    const fields = { group: group.groupId, topic, partition, from, to, records: to - from }
-    draft.note('Records were deleted that a group had not read', fields, 'error')
   }
 
   #mark(group: Group, { topic, partition }: PartitionOutlook, isAtRisk: boolean): void {
@@ -167,6 +160,34 @@ export class RetentionRisk {
 
 function isInDanger({ offset }: StoredOffset, outlook: PartitionOutlook): boolean {
   return Math.max(offset, outlook.startOffset) < dangerEnd(outlook)
+}
+
+function lossOf({ offset }: StoredOffset, { outlook, startBefore }: OutlookChange, moment: Moment): LostRange | null {
+  const { topic, partition, startOffset: to } = outlook
+  // What was gone before, the group has not lost now; it may have been sent back there.
+  const from = Math.max(offset, startBefore ?? 0)
+  return from < to ? { topic, partition, from, to, atMs: moment.wallMs } : null
+}
+
+/** A line for each partition; of a group that reads very many, one more for the rest. */
+function noteLosses(group: Group, lost: readonly LostRange[], draft: Draft): void {
+  const risk = (group.risk ??= new GroupRisk())
+  for (const range of lost) {
+    const { topic, from, to } = range
+    risk.lost = withRange(risk.lost, range)
+    risk.lostRecords.set(topic, (risk.lostRecords.get(topic) ?? 0) + to - from)
+  }
+  const { groupId } = group
+  const shown = lost.length > LINES_MAX ? lost.slice(0, LINES_MAX - 1) : lost
+  for (const { topic, partition, from, to } of shown) {
+    const fields = { group: groupId, topic, partition, from, to, records: to - from }
+    draft.note('Records were deleted that a group had not read', fields, 'error')
+  }
+  const rest = lost.slice(shown.length)
+  if (rest.length === 0) return
+  const records = rest.reduce((sum, { from, to }) => sum + to - from, 0)
+  const fields = { group: groupId, partitions: rest.length, records }
+  draft.note('Records were deleted that a group had not read, in more partitions', fields, 'error')
 }
 
 function withRange(ranges: readonly LostRange[], range: LostRange): readonly LostRange[] {

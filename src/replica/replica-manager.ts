@@ -296,14 +296,6 @@ export class ReplicaManager {
     if (strayLimits !== undefined) await this.#logs.removeStrays(strayLimits)
   }
 
-  /** The same for one partition that has just come to be led here, without a deletion. */
-  async lookAhead({ topic, partition }: TopicPartition): Promise<void> {
-    const { log, highWatermark } = this.hosted.get(topic, partition) ?? {}
-    if (!log || highWatermark === undefined) return
-    // A log that cannot be read says so by itself.
-    await log.lookAhead(this.#logs.retentionTime, this.#retentionIntervalMs, highWatermark).catch(() => undefined)
-  }
-
   #cleanerLimits(): CleanerLimits | null {
     const { cleanerLimitsOf } = this.#options
     return cleanerLimitsOf === undefined ? {} : cleanerLimitsOf(this.hosted.image)

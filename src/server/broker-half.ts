@@ -90,10 +90,8 @@ export class BrokerHalf {
       strayLimitsOf: (at) => strayLimitsOf(at, broker),
       highWatermarkIntervalMs: number('replica.high.watermark.checkpoint.interval.ms'),
       events: {
-        onLead: (topicPartition, log) => {
-          const { topic, partition } = topicPartition
+        onLead: ({ topic, partition }, log) => {
           if (topic === OFFSETS_TOPIC) this.groups.onLead(partition, log)
-          else void this.replicas.lookAhead(topicPartition)
         },
         onResign: (topicPartition) => {
           const { topic, partition } = topicPartition
