@@ -320,6 +320,7 @@ export class Hosting {
     }
     const led = partition.leader?.leaderEpoch
     if (led !== undefined && led !== placed.leaderEpoch) this.resign(partition)
+    const inSync = partition.leader?.isr.length ?? 0
     const went = partition.lead({
       nodeId: this.#options.nodeId,
       leaderEpoch: placed.leaderEpoch,
@@ -328,8 +329,15 @@ export class Hosting {
       lagTimeMaxMs: this.#options.lagTimeMaxMs ?? LAG_TIME_MAX_MS,
       nowMs: this.#env.clock.monotonicMs(),
     })
+    if (went === 'goes on') this.#countChange(inSync, partition.leader?.isr.length ?? inSync)
     if (went !== 'began') return
     this.#options.events.onLead(partition.topicPartition, new LeaderLog(partition, this.#env.clock))
+  }
+
+  #countChange(before: number, after: number): void {
+    const { metrics } = this.#parts
+    if (after < before) metrics.isrShrinks += 1
+    if (after > before) metrics.isrExpands += 1
   }
 
   #isPredecessorAlive({ follower }: Partition, image: MetadataImage): boolean {

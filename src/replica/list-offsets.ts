@@ -26,6 +26,8 @@ const SINCE_VERSION = new Map([
   [LATEST_TIERED, 9],
   [EARLIEST_PENDING_UPLOAD, 11],
 ])
+/** Of one partition, in one request: each may be a read of the disk. */
+const POSITIONS_MAX = 5000
 /** Before it, an answer has no place for a leader epoch. */
 const LEADER_EPOCH_VERSION = 4
 /** Before it, a client does not know OFFSET_NOT_AVAILABLE. */
@@ -79,6 +81,7 @@ async function listOne(
   const partition = hosted.led(topic, asked.partitionIndex, { topicId: NO_TOPIC_ID, leaderEpoch })
   if (typeof partition === 'number') return refused(asked, partition)
   try {
+    if (asked.positions.length > POSITIONS_MAX) return refused(asked, ErrorCode.INVALID_REQUEST)
     const answer = await answerOf(partition, asked, how)
     if (asked.positions.length === 0 || partition.log === null) return answer
     return { ...answer, standing: await standingIn(partition, partition.log, asked.positions, how.retentionTime()) }

@@ -24,6 +24,8 @@ export function newMetrics(): ReplicaMetrics {
     followerBytes: 0,
     followerFailures: 0,
     replicasRepaired: 0,
+    isrShrinks: 0,
+    isrExpands: 0,
     partitions: 0,
     leaders: 0,
     partitionsUnderReplicated: 0,

@@ -51,6 +51,9 @@ export interface ReplicaMetrics {
   followerFailures: number
   /** Damaged logs that were set aside and fetched anew. */
   replicasRepaired: number
+  /** Of led partitions: changes of the set of replicas in sync. */
+  isrShrinks: number
+  isrExpands: number
   /** Gauges over the partitions of this node. */
   partitions: number
   leaders: number

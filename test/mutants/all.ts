@@ -1,6 +1,7 @@
 import { CONTROLLER_MUTANTS } from './controller.ts'
 import { GROUP_MUTANTS } from './groups.ts'
 import { IDEMPOTENCE_MUTANTS } from './idempotence.ts'
+import { LAG_MUTANTS } from './lag.ts'
 import type { Mutant } from './mutant.ts'
 import { QUORUM_MUTANTS } from './quorum.ts'
 import { REPLICATION_MUTANTS } from './replication.ts'
@@ -14,6 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORAGE_MUTANTS,
   ...IDEMPOTENCE_MUTANTS,
   ...GROUP_MUTANTS,
+  ...LAG_MUTANTS,
   ...SERVER_MUTANTS,
 ]
 

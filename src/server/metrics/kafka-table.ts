@@ -36,6 +36,14 @@ export const KAFKA_METRICS = {
     type: 'gauge',
     help: 'Partitions whose log failed on this node.',
   },
+  kafka_server_replicamanager_isrshrinks_total: {
+    type: 'counter',
+    help: 'Times a replica of a led partition fell out of sync.',
+  },
+  kafka_server_replicamanager_isrexpands_total: {
+    type: 'counter',
+    help: 'Times a replica of a led partition came back in sync.',
+  },
   kafka_cluster_partition_replicascount: partition('Replicas, on the leader'),
   kafka_cluster_partition_insyncreplicascount: partition('Replicas in sync, on the leader'),
   kafka_cluster_partition_underminisr: partition('1 where acks=all is refused for want of copies, on the leader'),

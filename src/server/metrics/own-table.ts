@@ -146,6 +146,17 @@ export const OWN_METRICS = {
     type: 'counter',
     help: 'Damaged logs that were set aside and fetched anew from the leader.',
   },
+  millrace_isr_shrinks_total: {
+    type: 'counter',
+    help: 'Times a replica of a led partition fell out of sync.',
+    panel: {
+      row: 'Replication',
+      title: 'Replicas that fell out of sync',
+      expr: 'increase($name[5m])',
+      legend: '{{instance}}',
+    },
+  },
+  millrace_isr_expands_total: { type: 'counter', help: 'Times a replica of a led partition came back in sync.' },
   millrace_fetch_sessions_evicted_total: { type: 'counter', help: 'Fetch sessions given up for newer ones.' },
   millrace_produces_waiting: { type: 'gauge', help: 'Produce requests that wait for disks or copies.' },
   millrace_fetches_parked: { type: 'gauge', help: 'Long polls that wait for data.' },
