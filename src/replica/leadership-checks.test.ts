@@ -61,6 +61,19 @@ test('a leader that has not heard of its successor is not known to lead, though 
     assert.equal(await isStillLed(cluster.node(1)), false)
   }))
 
+test('a follower that has another leader by now is not asked again and again', () =>
+  withTopic(async (cluster, sim) => {
+    cluster.createTopic('b', { idByte: 9 })
+    await sim.runFor(700)
+    cluster.node(1).isConnected = false
+    cluster.controller.lead('a', 2)
+    await sim.runFor(100)
+    const { metrics } = cluster.node(2).replicas
+    const before = metrics.followerFetches
+    assert.equal(await isStillLed(cluster.node(1)), false)
+    assert.ok(metrics.followerFetches - before < 10, `${metrics.followerFetches - before} fetches`)
+  }))
+
 test('a request that was made before the check proves nothing, however late it comes', () =>
   withTopic(async (cluster, sim) => {
     for (const id of [2, 3]) sim.net.isolate(cluster.node(id).machine.host)

@@ -75,22 +75,28 @@ class LeadershipCheck implements Expiring {
   deadlineSlot = 0
   readonly #parts: CheckParts
   readonly #missing: Set<number>
+  /** Who has not been heard since: what those ask is answered at once. */
+  readonly #silent: Set<number>
   readonly #found: (isLed: boolean) => void
 
   constructor(parts: CheckParts, found: (isLed: boolean) => void) {
     this.#parts = parts
     this.#missing = new Set(parts.successors)
+    this.#silent = new Set(parts.successors)
     this.#found = found
   }
 
   isAwaiting(replicaId: number): boolean {
-    return this.#missing.has(replicaId)
+    return this.#silent.has(replicaId)
   }
 
   heard(session: ReplicaSession): void {
     const { number, partition, leader } = this.#parts
     if (partition.leader !== leader) return this.#found(false)
-    if (session.provedCheck < number || session.epochOf(partition) !== leader.leaderEpoch) return
+    if (session.provedCheck < number) return
+    // One that follows somebody else by now is not hurried again: it would ask, and be answered, as fast as it can.
+    this.#silent.delete(session.replicaId)
+    if (session.epochOf(partition) !== leader.leaderEpoch) return
     this.#missing.delete(session.replicaId)
     if (this.#missing.size === 0) this.#found(true)
   }
