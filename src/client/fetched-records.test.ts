@@ -93,3 +93,13 @@ test('a batch that is cut off at the end is left for the next answer', () => {
   assert.deepEqual(read(fetched), ['a'])
   assert.equal(fetched.position, 1)
 })
+
+test('where to ask next is known before anything is read, but not behind a broken batch', () => {
+  const buffer = log([{ values: ['a', 'b'] }, { values: ['c'] }, { values: ['d'] }])
+  assert.equal(fetch(buffer).endOffset, 4)
+  assert.equal(fetch(buffer.subarray(0, buffer.length - 1)).endOffset, 3, 'the last batch is cut')
+  assert.equal(fetch(Buffer.alloc(0), 17).endOffset, 17)
+  const broken = Buffer.from(buffer)
+  broken.writeInt32BE(-5, 8)
+  assert.equal(fetch(broken).endOffset, null)
+})

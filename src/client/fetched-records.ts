@@ -1,16 +1,21 @@
+import { MalformedError } from '../base/bytes.ts'
 import type { RecordHeader } from '../protocol/batch/build.ts'
 import {
   attributes,
   baseOffset,
+  baseTimestamp,
   isControl,
+  isLogAppendTime,
   isTransactional,
   lastOffset,
+  maxTimestamp,
   partitionLeaderEpoch,
   producerEpoch,
   producerId,
   verifyCrc,
 } from '../protocol/batch/header.ts'
-import { type BatchRecord, batchesOf, recordsOf } from '../protocol/batch/records.ts'
+import type { RecordCursor } from '../protocol/batch/cursor.ts'
+import { batchesOf, headersOf, NO_HEADERS, openRecords } from '../protocol/batch/records.ts'
 import { ProtocolError } from '../rpc/errors.ts'
 
 export interface ConsumerRecord {
@@ -49,13 +54,20 @@ export class FetchedRecords {
   readonly partition: number
   /** Where the consumer stands: the next record it is given has this offset or a later one. */
   position: number
+  /** Behind all that is here; null where a batch is broken, which is told when it is its turn. */
+  readonly endOffset: number | null
   readonly #buffer: Buffer
   readonly #batches: Iterator<number>
   /** Sorted by first offset; null: everything is given. */
   readonly #aborted: AbortedTransaction[] | null
   /** Producers whose present transaction was aborted. */
   readonly #aborting = new Set<number>()
-  #records: Iterator<BatchRecord> | null = null
+  /** Over the records of the present batch; null when they are not for the reader. */
+  #cursor: RecordCursor | null = null
+  #firstOffset = 0
+  #firstTimestampMs = 0
+  /** Of all records of the batch, where the broker gave it. */
+  #appendTimeMs: number | null = null
   #batchEnd = 0
   #leaderEpoch = -1
   #batch: BatchFacts = { attributes: 0, producerId: -1, producerEpoch: -1 }
@@ -73,28 +85,29 @@ export class FetchedRecords {
     this.#buffer = parts.buffer
     this.#aborted = parts.aborted && [...parts.aborted].sort((one, other) => one.firstOffset - other.firstOffset)
     this.#batches = batchesOf(parts.buffer, { allowCut: true })
+    this.endOffset = endOf(parts.buffer, parts.position)
   }
 
   /** The next record; null at the end, and then `position` is behind all that was read. Throws on a broken batch. */
   next(): ConsumerRecord | null {
     for (;;) {
-      const record = this.#records?.next()
-      if (record === undefined || record.done) {
+      const cursor = this.#cursor
+      if (cursor === null || !cursor.next()) {
         this.position = Math.max(this.position, this.#batchEnd)
         if (!this.#nextBatch()) return null
         continue
       }
-      const { offset, timestampMs, key, value, headers } = record.value
+      const offset = this.#firstOffset + cursor.offsetDelta
       if (offset < this.position) continue
       this.position = offset + 1
       return {
         topic: this.topic,
         partition: this.partition,
         offset,
-        timestampMs,
-        key,
-        value,
-        headers,
+        timestampMs: this.#appendTimeMs ?? this.#firstTimestampMs + cursor.timestampDelta,
+        key: cursor.key(),
+        value: cursor.value(),
+        headers: cursor.headerCount === 0 ? NO_HEADERS : headersOf(cursor),
         leaderEpoch: this.#leaderEpoch,
         batch: this.#batch,
       }
@@ -117,7 +130,10 @@ export class FetchedRecords {
       producerId: producerId(this.#buffer, at),
       producerEpoch: producerEpoch(this.#buffer, at),
     }
-    this.#records = this.#isVisible(at) ? recordsOf(this.#buffer, at) : null
+    this.#firstOffset = baseOffset(this.#buffer, at)
+    this.#firstTimestampMs = baseTimestamp(this.#buffer, at)
+    this.#appendTimeMs = isLogAppendTime(this.#buffer, at) ? maxTimestamp(this.#buffer, at) : null
+    this.#cursor = this.#isVisible(at) ? openRecords(this.#buffer, at) : null
     return true
   }
 
@@ -135,4 +151,15 @@ export class FetchedRecords {
     }
     return !(isTransactional(buffer, at) && this.#aborting.has(producer))
   }
+}
+
+function endOf(buffer: Buffer, position: number): number | null {
+  let end = position
+  try {
+    for (const at of batchesOf(buffer, { allowCut: true })) end = Math.max(end, lastOffset(buffer, at) + 1)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return null
+  }
+  return end
 }

@@ -37,9 +37,9 @@ interface Asked {
 }
 
 /**
- * Fetches ahead for the partitions of a consumer: one request under way to each server, only for partitions of which
- * nothing is left to hand out. So no more than one answer per server and partition is ever in memory, however slow the
- * reader.
+ * Fetches ahead for the partitions of a consumer: one request under way to each server, for partitions of which no more than
+ * the answer in hand is there. So no more than two answers per server and partition are ever in memory, however slow the
+ * reader, and one that is not slow finds the next when it is through with the last.
  */
 export class Fetcher {
   readonly #client: Client
@@ -69,8 +69,7 @@ export class Fetcher {
     const nowMs = this.#client.env.clock.monotonicMs()
     const byNode = new Map<number, PartitionState[]>()
     for (const state of this.#positions.all) {
-      const isWanted = state.position !== null && !state.isPaused && state.fetched === null && !state.isFetching
-      if (!isWanted || state.notBeforeMs > nowMs) continue
+      if (state.isPaused || state.isFetching || state.notBeforeMs > nowMs || state.fetchOffset === null) continue
       const leader = this.#client.view.partition(state.topic, state.partition)?.leader ?? -1
       if (leader < 0) this.#refresh(state)
       else if (!this.#busyNodes.has(leader)) byNode.set(leader, [...(byNode.get(leader) ?? []), state])
@@ -90,18 +89,24 @@ export class Fetcher {
   }
 
   #takeFrom(state: PartitionState, records: ConsumerRecord[], max: number): void {
-    const { fetched } = state
+    let { fetched } = state
     if (fetched === null) return
     try {
       while (records.length < max) {
         const record = fetched.next()
         state.position = fetched.position
-        if (record === null) break
+        if (record === null) {
+          state.fetched = state.ahead
+          state.ahead = null
+          if (state.fetched === null) break
+          fetched = state.fetched
+          continue
+        }
         state.leaderEpoch = record.leaderEpoch
         records.push(record)
       }
       if (records.length < max) this.#positions.toEnd(state)
-      else return
+      return
     } catch (error) {
       const isBroken = error instanceof MalformedError || error instanceof ClientError
       if (!isBroken) throw error
@@ -110,13 +115,14 @@ export class Fetcher {
       this.failure ??= error instanceof ClientError ? error : new ProtocolError(what, { cause: error })
     }
     state.fetched = null
+    state.ahead = null
   }
 
   async #fetch(nodeId: number, states: readonly PartitionState[]): Promise<void> {
     this.#busyNodes.add(nodeId)
     const asked = states.map((state) => {
       state.isFetching = true
-      return { state, version: state.version, position: state.position ?? 0 }
+      return { state, version: state.version, position: state.fetchOffset ?? 0 }
     })
     try {
       this.#onAnswer(await this.#request(nodeId, asked), asked)
@@ -199,8 +205,13 @@ export class Fetcher {
       if (buffer.length === 0) return
       const aborted = this.#options.readCommitted ? (answer.abortedTransactions ?? []) : null
       const { topic, partition } = state
-      state.fetched = new FetchedRecords({ topic, partition, position, buffer, aborted })
+      const records = new FetchedRecords({ topic, partition, position, buffer, aborted })
+      if (state.fetched === null) state.fetched = records
+      else state.ahead = records
       this.#events.arrived()
+    } else if (state.fetched !== null && !isRetriable(errorCode)) {
+      // What is at hand comes first; then it is asked and told again.
+      this.#putOff(asked)
     } else if (errorCode === ErrorCode.OFFSET_OUT_OF_RANGE) {
       this.#events.outOfRange(state)
     } else if (isRetriable(errorCode)) {

@@ -12,6 +12,8 @@ export interface QueueOptions {
   readonly isIdempotent: boolean
   /** Batches of one partition under way. The server remembers five to recognise copies by. */
   readonly maxInFlight: number
+  /** The records of a batch, of so many bytes together, have been delivered or given up. */
+  settled?(bytes: number): void
 }
 
 const EPOCH_MAX = 32_766
@@ -59,8 +61,9 @@ export class PartitionQueue {
     let batch = this.#waiting.at(-1)
     if (batch === undefined || batch.isClosed || batch.bytes + bytes > this.#options.batchBytes) {
       if (batch !== undefined) batch.isClosed = true
-      const deadlineMs = nowMs + this.#options.deliveryTimeoutMs
-      batch = new ProducerBatch(this.topic, this.partition, { createdMs: nowMs, deadlineMs })
+      const { deliveryTimeoutMs, settled } = this.#options
+      const times = { createdMs: nowMs, deadlineMs: nowMs + deliveryTimeoutMs }
+      batch = new ProducerBatch(this.topic, this.partition, times, settled)
       this.#waiting.push(batch)
     }
     return batch.add(record, bytes)

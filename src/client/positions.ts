@@ -15,7 +15,10 @@ export class PartitionState implements TopicPartition {
   leaderEpoch = -1
   start: Start
   isPaused = false
+  /** What is being handed out. */
   fetched: FetchedRecords | null = null
+  /** What comes after it; null as long as it has not arrived. */
+  ahead: FetchedRecords | null = null
   isFetching = false
   /** Grows when the position is set from outside: answers to older questions are dropped. */
   version = 0
@@ -30,11 +33,18 @@ export class PartitionState implements TopicPartition {
     this.start = start
   }
 
+  /** Where the next question begins; null when nothing may be asked. */
+  get fetchOffset(): number | null {
+    if (this.ahead !== null) return null
+    return this.fetched === null ? this.position : this.fetched.endOffset
+  }
+
   seek(position: number | null, start: Start = this.start): void {
     this.position = position
     this.leaderEpoch = -1
     this.start = start
     this.fetched = null
+    this.ahead = null
     this.isFetching = false
     this.version++
   }

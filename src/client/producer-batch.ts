@@ -23,11 +23,6 @@ export interface Sequence extends Identity {
   readonly baseSequence: number
 }
 
-interface Waiter {
-  resolve(delivery: Delivery): void
-  reject(error: ClientError): void
-}
-
 /**
  * Records of one partition that travel together. Once it has been sent it keeps its sequence number, so that a copy that
  * arrives twice is recognised.
@@ -47,17 +42,27 @@ export class ProducerBatch {
   isClosed = false
   /** Resolves when all records have been delivered or given up. */
   readonly settled: Promise<void>
-  readonly #waiters: Waiter[] = []
+  /** Of the callers, one a record. */
+  readonly #resolves: ((delivery: Delivery) => void)[] = []
+  readonly #rejects: ((error: ClientError) => void)[] = []
   #encoded: Buffer | null = null
   #settle: () => void = () => {}
 
-  constructor(topic: string, partition: number, times: { createdMs: number; deadlineMs: number }) {
+  constructor(
+    topic: string,
+    partition: number,
+    times: { createdMs: number; deadlineMs: number },
+    onSettled?: (bytes: number) => void,
+  ) {
     this.topic = topic
     this.partition = partition
     this.createdMs = times.createdMs
     this.deadlineMs = times.deadlineMs
     this.settled = new Promise((resolve) => {
-      this.#settle = resolve
+      this.#settle = () => {
+        onSettled?.(this.bytes)
+        resolve()
+      }
     })
   }
 
@@ -65,7 +70,10 @@ export class ProducerBatch {
     assert(!this.isClosed, 'a record for a closed batch')
     this.records.push(record)
     this.bytes += bytes
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+    return new Promise((resolve, reject) => {
+      this.#resolves.push(resolve)
+      this.#rejects.push(reject)
+    })
   }
 
   /** The sequence number after this batch's. */
@@ -96,16 +104,17 @@ export class ProducerBatch {
   }
 
   succeed(baseOffset: number, appendTimeMs: number): void {
-    for (const [index, { resolve }] of this.#waiters.entries()) {
+    const { topic, partition } = this
+    for (let index = 0; index < this.#resolves.length; index++) {
       const timestampMs = appendTimeMs >= 0 ? appendTimeMs : (this.records[index]?.timestampMs ?? -1)
       const offset = baseOffset < 0 ? -1 : baseOffset + index
-      resolve({ topic: this.topic, partition: this.partition, offset, timestampMs })
+      this.#resolves[index]?.({ topic, partition, offset, timestampMs })
     }
     this.#settle()
   }
 
   fail(error: ClientError): void {
-    for (const { reject } of this.#waiters) reject(error)
+    for (const reject of this.#rejects) reject(error)
     this.#settle()
   }
 
@@ -128,7 +137,8 @@ export class ProducerBatch {
   #part(from: number, to: number, sequence: Sequence | null): ProducerBatch {
     const part = new ProducerBatch(this.topic, this.partition, this)
     part.records.push(...this.records.slice(from, to))
-    part.#waiters.push(...this.#waiters.slice(from, to))
+    part.#resolves.push(...this.#resolves.slice(from, to))
+    part.#rejects.push(...this.#rejects.slice(from, to))
     part.bytes = Math.ceil((this.bytes * (to - from)) / this.records.length)
     part.sequence = sequence
     part.isClosed = true

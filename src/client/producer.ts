@@ -1,4 +1,5 @@
 import type { Codec } from '../protocol/batch/header.ts'
+import { NO_HEADERS } from '../protocol/batch/records.ts'
 import type { RecordHeader, RecordToBuild } from '../protocol/batch/build.ts'
 import { type Client, definedOnly } from './client.ts'
 import { ClosedError, RecordTooLargeError, UsageError } from './errors.ts'
@@ -72,7 +73,10 @@ export class Producer {
   readonly #queues = new Map<string, PartitionQueue[]>()
   #bufferedBytes = 0
   readonly #blocked: { readonly bytes: number; grant(): void }[] = []
-  readonly #pending = new Set<Promise<Delivery>>()
+  /** Calls that waited for room or for news of their topic, until they are delivered. */
+  readonly #waiting = new Set<Promise<Delivery>>()
+  /** Those of them that are in no queue yet. */
+  #unqueued = 0
   /** Topics that nothing is known about yet. */
   readonly #finding = new Map<string, { readonly found: Promise<TopicInfo>; waiting: number }>()
   /** Calls that were given room and have not taken it yet. */
@@ -95,51 +99,89 @@ export class Producer {
 
   /** Rejects with a `ClientError`. Whoever does not care need not look at what it returns. */
   send(record: ProducerRecord): Promise<Delivery> {
-    const sent = this.#send(record)
-    this.#pending.add(sent)
-    const done = () => this.#pending.delete(sent)
+    try {
+      return this.#send(record)
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
+  }
+
+  #send(record: ProducerRecord): Promise<Delivery> {
+    this.#mustBeOpen()
+    const prepared = prepare(record, this.#client.env.clock.wallMs())
+    if (prepared.bytes > this.#options.maxRequestBytes) {
+      const limit = this.#options.maxRequestBytes
+      throw new RecordTooLargeError(`a record of ${prepared.bytes} bytes; the limit is ${limit}`)
+    }
+    // Most calls find room and know their topic: these cost no more than their one promise. Behind one that waits all
+    // others wait too, so that records keep their order.
+    const mustWait = this.#unqueued > 0 || this.#mustWaitForRoom(prepared.bytes)
+    const topic = mustWait ? undefined : this.#topicAtHand(record.topic)
+    if (topic === undefined) return this.#sendLater(record, prepared)
+    const partition = this.#partitionOf(record, prepared, topic)
+    this.#bufferedBytes += prepared.bytes
+    return this.#enqueue(record.topic, partition, prepared)
+  }
+
+  #sendLater(record: ProducerRecord, prepared: Prepared): Promise<Delivery> {
+    const sent = this.#sendWhenPossible(record, prepared)
+    this.#waiting.add(sent)
+    const done = () => this.#waiting.delete(sent)
     sent.then(done, done)
     return sent
   }
 
-  async #send(record: ProducerRecord): Promise<Delivery> {
-    this.#mustBeOpen()
-    const key = toBytes(record.key)
-    const value = toBytes(record.value)
-    const headers = toHeaders(record.headers)
-    const bytes = sizeOf(key, value, headers)
-    if (bytes > this.#options.maxRequestBytes) {
-      throw new RecordTooLargeError(`a record of ${bytes} bytes; the limit is ${this.#options.maxRequestBytes}`)
+  async #sendWhenPossible(record: ProducerRecord, prepared: Prepared): Promise<Delivery> {
+    this.#unqueued++
+    let delivery: Promise<Delivery>
+    try {
+      await this.#takeRoom(prepared.bytes)
+      const partition = await this.#partitionWithRoom(record, prepared)
+      delivery = this.#enqueue(record.topic, partition, prepared)
+    } finally {
+      this.#unqueued--
     }
-    await this.#takeRoom(bytes)
+    return await delivery
+  }
+
+  /** Gives the room back of a record that finds no partition. */
+  async #partitionWithRoom(record: ProducerRecord, prepared: Prepared): Promise<number> {
     try {
       this.#mustBeOpen()
-      const partition = await this.#partitionOf(record, key, bytes)
+      const topic = this.#topicAtHand(record.topic) ?? (await this.#topicOf(record.topic))
       this.#mustBeOpen()
-      const toBuild: RecordToBuild = {
-        key,
-        value,
-        timestampMs: record.timestampMs ?? this.#client.env.clock.wallMs(),
-        ...(headers.length > 0 ? { headers } : {}),
-      }
-      const queue = this.#queue(record.topic, partition)
-      const delivery = queue.add(toBuild, bytes, this.#client.env.clock.monotonicMs())
-      this.#sender.wake(queue)
-      return await delivery
-    } finally {
-      this.#bufferedBytes -= bytes
-      this.#unblock()
+      return this.#partitionOf(record, prepared, topic)
+    } catch (error) {
+      this.#giveBack(prepared.bytes)
+      throw error
     }
+  }
+
+  /** From here on the room that the record takes is given back by its batch. */
+  #enqueue(topic: string, partition: number, { bytes, toBuild }: Prepared): Promise<Delivery> {
+    const queue = this.#queue(topic, partition)
+    const delivery = queue.add(toBuild, bytes, this.#client.env.clock.monotonicMs())
+    this.#sender.wake(queue)
+    return delivery
+  }
+
+  readonly #giveBack = (bytes: number): void => {
+    this.#bufferedBytes -= bytes
+    this.#unblock()
   }
 
   #mustBeOpen(): void {
     if (this.#isClosed || this.#client.isClosed) throw new ClosedError('the producer is closed')
   }
 
+  /** Whoever waits is served first, so that records keep their order. */
+  #mustWaitForRoom(bytes: number): boolean {
+    return this.#granted > 0 || this.#blocked.length > 0 || !this.#hasRoom(bytes)
+  }
+
   /** Takes room in the buffer for the record, at once or when earlier calls have theirs. */
   async #takeRoom(bytes: number): Promise<void> {
-    // Whoever waits is served first, so that records keep their order.
-    if (this.#granted === 0 && this.#blocked.length === 0 && this.#hasRoom(bytes)) {
+    if (!this.#mustWaitForRoom(bytes)) {
       this.#bufferedBytes += bytes
       return
     }
@@ -182,24 +224,26 @@ export class Producer {
     }
   }
 
-  async #partitionOf(record: ProducerRecord, key: Buffer | null, bytes: number): Promise<number> {
+  #partitionOf(record: ProducerRecord, { bytes, toBuild }: Prepared, topic: TopicInfo): number {
     const { topic: name, partition } = record
-    const topic = await this.#topicOf(name)
     const count = topic.partitions.length
     if (partition !== undefined) {
       if (partition < 0 || partition >= count)
         throw new UsageError(`${name} has no partition ${partition}, it has ${count}`)
       return partition
     }
-    return key === null ? this.#sticky.choose(topic, bytes) : partitionForKey(key, count)
+    return toBuild.key === null ? this.#sticky.choose(topic, bytes) : partitionForKey(toBuild.key, count)
+  }
+
+  /** Of a topic that is known and that no earlier call waits for. */
+  #topicAtHand(name: string): TopicInfo | undefined {
+    return this.#finding.size > 0 && this.#finding.has(name) ? undefined : this.#client.knownTopic(name)
   }
 
   /** Who waits for news of a topic is served in the order of the calls; later calls wait behind them. */
   async #topicOf(name: string): Promise<TopicInfo> {
     let finding = this.#finding.get(name)
     if (finding === undefined) {
-      const known = this.#client.knownTopic(name)
-      if (known !== undefined) return known
       const find = () => this.#client.topic(name)
       finding = { found: this.#client.retry(`topic ${name}`, find, this.#options.deliveryTimeoutMs), waiting: 0 }
       this.#finding.set(name, finding)
@@ -227,6 +271,7 @@ export class Producer {
         deliveryTimeoutMs,
         isIdempotent: idempotent,
         maxInFlight,
+        settled: this.#giveBack,
       })
       queues[partition] = queue
     }
@@ -236,7 +281,9 @@ export class Producer {
   /** Resolves when everything that was sent before has been delivered or given up. */
   async flush(): Promise<void> {
     this.#sender.beginFlush()
-    await Promise.allSettled([...this.#pending])
+    const queues = [...this.#queues.values()].flatMap((list) => list.filter((queue) => queue !== undefined))
+    const batches = queues.flatMap((queue) => queue.batches().map(({ settled }) => settled))
+    await Promise.allSettled([...this.#waiting, ...batches])
     this.#sender.endFlush()
   }
 
@@ -252,14 +299,26 @@ export class Producer {
   }
 }
 
-/** A copy: the caller may go on with its buffer. */
+/** A record as it will be sent: a copy, so that the caller may go on with its buffers. */
+interface Prepared {
+  readonly toBuild: RecordToBuild & { readonly key: Buffer | null }
+  /** What it takes of the buffer, about what it will take on the wire. */
+  readonly bytes: number
+}
+
+function prepare({ key, value, headers, timestampMs }: ProducerRecord, nowMs: number): Prepared {
+  const record = { key: toBytes(key), value: toBytes(value), timestampMs: timestampMs ?? nowMs }
+  const list = headers === undefined ? NO_HEADERS : toHeaders(headers)
+  const toBuild = list.length === 0 ? record : { ...record, headers: list }
+  return { toBuild, bytes: sizeOf(record.key, record.value, list) }
+}
+
 function toBytes(value: Bytes | null | undefined): Buffer | null {
   if (value === null || value === undefined) return null
   return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value)
 }
 
-function toHeaders(headers: ProducerRecord['headers']): readonly RecordHeader[] {
-  if (headers === undefined) return []
+function toHeaders(headers: NonNullable<ProducerRecord['headers']>): readonly RecordHeader[] {
   if (Array.isArray(headers)) return headers as readonly RecordHeader[]
   return Object.entries(headers).map(([key, value]) => ({ key, value: toBytes(value) }))
 }

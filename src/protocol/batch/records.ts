@@ -62,7 +62,8 @@ export function* recordsOf(buffer: Buffer, at = 0, maxBytes = DECOMPRESSED_BYTES
   }
 }
 
-const NO_HEADERS: readonly RecordHeader[] = []
+/** Of records without any. */
+export const NO_HEADERS: readonly RecordHeader[] = []
 
 /** The headers of the cursor's current record. */
 export function headersOf(cursor: RecordCursor): RecordHeader[] {
