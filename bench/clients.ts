@@ -11,12 +11,31 @@ export interface Transfer {
   readonly megabytesPerSecond: number
 }
 
+export interface ProduceLoad {
+  /** Of one value. */
+  readonly bytes?: number
+  readonly codec?: string
+}
+
 /** Kafka's own producer benchmark. The first third warms the client up and does not count in the rate. */
-export async function produceWithJava(address: string, topic: string, records: number): Promise<Transfer> {
-  const settings = ['batch.size=131072', 'linger.ms=5', 'buffer.memory=67108864']
-  const options = { address, topic, records, perSecond: -1, warmUpRecords: Math.floor(records / 3), settings }
-  const { perSecond } = await producerPerformance(options)
-  return { records, megabytesPerSecond: (perSecond * recordBytes) / 1e6 }
+export async function produceWithJava(
+  address: string,
+  topic: string,
+  records: number,
+  { bytes = recordBytes, codec = 'none' }: ProduceLoad = {},
+): Promise<Transfer> {
+  const settings = ['batch.size=131072', 'linger.ms=5', 'buffer.memory=67108864', `compression.type=${codec}`]
+  const warmUpRecords = Math.floor(records / 3)
+  const { perSecond } = await producerPerformance({
+    address,
+    topic,
+    records,
+    bytes,
+    perSecond: -1,
+    warmUpRecords,
+    settings,
+  })
+  return { records, megabytesPerSecond: (perSecond * bytes) / 1e6 }
 }
 
 /** Milliseconds from `send` to the acknowledgement, at this many records a second with the client's own settings. */
@@ -27,22 +46,24 @@ export async function produceLatencyWithJava(
 ): Promise<{ p50: number; p99: number }> {
   const warmUpRecords = perSecond * warmUpSeconds
   const records = warmUpRecords + perSecond * seconds
-  return await producerPerformance({ address, topic, records, perSecond, warmUpRecords, settings: [] })
+  const settings = ['compression.type=none']
+  return await producerPerformance({ address, topic, records, bytes: recordBytes, perSecond, warmUpRecords, settings })
 }
 
 async function producerPerformance(options: {
   address: string
   topic: string
   records: number
+  bytes: number
   /** -1: as many as it can. */
   perSecond: number
   warmUpRecords: number
   settings: readonly string[]
 }): Promise<{ perSecond: number; p50: number; p99: number }> {
-  const { address, topic, records, perSecond, warmUpRecords, settings } = options
+  const { address, topic, records, bytes, perSecond, warmUpRecords, settings } = options
   const args = ['--bootstrap-server', address, '--topic', topic, '--num-records', String(records)]
-  args.push('--warmup-records', String(warmUpRecords), '--record-size', String(recordBytes))
-  args.push('--throughput', String(perSecond), '--command-property', 'acks=all', 'compression.type=none', ...settings)
+  args.push('--warmup-records', String(warmUpRecords), '--record-size', String(bytes))
+  args.push('--throughput', String(perSecond), '--command-property', 'acks=all', ...settings)
   const { code, stdout, stderr } = await runTool('producer-perf-test', args)
   const summary =
     /records sent, ([\d.]+) records\/sec.* (\d+) ms 50th, .* (\d+) ms 99th/.exec(

@@ -1,6 +1,7 @@
-/** `npm run bench -- quick|failover|availability|cluster …`: each says in its first lines what it measures and how. */
+/** `npm run bench -- quick|full|failover|availability|cluster …`: each says in its first lines what it measures and how. */
 const suites: Record<string, () => Promise<unknown>> = {
   quick: () => import('./quick.ts'),
+  full: () => import('./full/main.ts'),
   cluster: () => import('./cluster/main.ts'),
   failover: () => import('./failover/main.ts'),
   availability: () => import('./availability/main.ts'),

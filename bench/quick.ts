@@ -5,18 +5,16 @@
  * machine does meanwhile hits both. `--only kafka|millrace` measures one side alone, without comparing.
  * `--write` puts the table into docs/performance.md.
  */
-import { mkdirSync, statfsSync } from 'node:fs'
-import { join } from 'node:path'
-import { removeTemporary, temporaryDirectory } from '../test/support/files.ts'
-import { readyTopic, retried } from '../test/support/retry.ts'
+import { statfsSync } from 'node:fs'
+import { temporaryDirectory } from '../test/support/files.ts'
 import { scriptOptions } from '../test/support/script-options.ts'
-import { Server, type ServerKind } from '../test/support/server.ts'
+import type { Server, ServerKind } from '../test/support/server.ts'
 import { missingTools } from '../test/support/toolchain.ts'
-import { deleteTopic } from '../test/support/wire-calls.ts'
-import { consumeWithJava, produceWithJava, recordsPerGb, type Transfer } from './clients.ts'
+import { consumeWithJava, produceWithJava, recordsPerGb } from './clients.ts'
 import { startToFirstAck } from './first-ack.ts'
+import { measure, OneNode, wait, warm, withTopic } from './one-node.ts'
 import { cpuSeconds, residentBytes } from './process-stats.ts'
-import { type Comparison, type Durability, Figures, machine, table, topicConfig, writeBetweenMarks } from './report.ts'
+import { type Comparison, Figures, machine, table, writeBetweenMarks } from './report.ts'
 
 const { values } = scriptOptions(import.meta.filename, {
   allowPositionals: true,
@@ -48,22 +46,16 @@ if (bavail * bsize < neededBytes) throw new Error(`${directory} lacks ${Math.rou
 /** One a round. */
 const figures = new Figures()
 
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-async function prepare(kind: ServerKind, name: string): Promise<Server> {
-  const home = join(directory, `${kind}-${name}`)
-  mkdirSync(home)
-  return Server.prepare({ kind, directory: home })
-}
+const nodes = new OneNode(directory)
 
 async function measureStart(kind: ServerKind, round: number): Promise<void> {
-  const server = await prepare(kind, `start-${round}`)
+  const server = await nodes.prepare(kind, `start-${round}`)
   figures.note('start ms', kind, await startToFirstAck(server, 'first'))
   await wait(1000)
   await server.kill()
   figures.note('restart ms', kind, await startToFirstAck(server, 'first'))
   await server.kill()
-  removeTemporary(join(directory, `${kind}-start-${round}`))
+  nodes.forget(kind, `start-${round}`)
 }
 
 async function measureIdle(servers: readonly Server[]): Promise<void> {
@@ -77,45 +69,21 @@ async function measureIdle(servers: readonly Server[]): Promise<void> {
   })
 }
 
-/** What `transfer` costs the broker. Things it finishes a moment later count too. */
-async function measure(server: Server, what: string, transfer: () => Promise<Transfer>): Promise<void> {
-  const before = cpuSeconds(server.process.pid)
-  const { records: moved, megabytesPerSecond } = await transfer()
-  await wait(500)
-  figures.note(`${what} cpu s/GB`, server.kind, ((cpuSeconds(server.process.pid) - before) / moved) * recordsPerGb)
-  figures.note(`${what} MB/s`, server.kind, megabytesPerSecond)
-}
-
-async function withTopic(server: Server, durability: Durability, use: (topic: string) => Promise<void>): Promise<void> {
-  const topic = `${durability}-${Math.floor(performance.now())}`
-  await readyTopic(server.address, topic, 1, topicConfig(server.kind, durability))
-  await use(topic)
-  await retried(server.address, (wire) => deleteTopic(wire, topic))
-}
-
 console.log(machine())
 for (let round = 0; round < rounds; round++) for (const kind of kinds) await measureStart(kind, round)
 
 const warmRecords = Math.round(Number(values['warm-gb']) * recordsPerGb)
 const longRecords = Math.round(Number(values['long-gb']) * recordsPerGb)
 
-async function warm(server: Server, amount: number): Promise<void> {
-  if (amount === 0) return
-  console.log(`warming ${server.kind} with ${(amount / recordsPerGb).toFixed(1)} GB`)
-  await withTopic(server, 'relaxed', async (topic) => {
-    await produceWithJava(server.address, topic, amount)
-    await consumeWithJava(server.address, topic, Math.min(amount, records))
-  })
-}
-
 async function measureTransfers(servers: readonly Server[], prefix: string): Promise<void> {
   for (const durability of ['relaxed', 'fsync'] as const) {
     for (const server of servers) {
       await withTopic(server, durability, async (topic) => {
         const produce = () => produceWithJava(server.address, topic, records)
-        await measure(server, `${prefix}produce ${durability}`, produce)
+        await measure(server, figures, `${prefix}produce ${durability}`, produce)
         if (durability === 'fsync') return
-        await measure(server, `${prefix}consume`, () => consumeWithJava(server.address, topic, records))
+        const consume = () => consumeWithJava(server.address, topic, records)
+        await measure(server, figures, `${prefix}consume`, consume)
       })
     }
   }
@@ -123,18 +91,18 @@ async function measureTransfers(servers: readonly Server[], prefix: string): Pro
 
 /** Fresh processes each round, so that every round finds both equally warm; the last one goes on until they are hot. */
 async function runRound(round: number): Promise<void> {
-  const servers = await Promise.all(kinds.map((kind) => prepare(kind, `round-${round}`)))
+  const servers = await Promise.all(kinds.map((kind) => nodes.prepare(kind, `round-${round}`)))
   for (const server of servers) await server.start()
   if (round === 0) await measureIdle(servers)
-  for (const server of servers) await warm(server, warmRecords)
+  for (const server of servers) await warm(server, warmRecords, records)
   await measureTransfers(servers, '')
   if (round === rounds - 1 && longRecords > 0) {
-    for (const server of servers) await warm(server, longRecords)
+    for (const server of servers) await warm(server, longRecords, records)
     for (let again = 0; again < rounds; again++) await measureTransfers(servers, 'hot ')
   }
   for (const server of servers) {
     await server.stop()
-    removeTemporary(join(directory, `${server.kind}-round-${round}`))
+    nodes.forget(server.kind, `round-${round}`)
   }
 }
 for (let round = 0; round < rounds; round++) await runRound(round)

@@ -30,6 +30,11 @@ export class Figures {
     return this.#lists.get(what)?.[kind] ?? []
   }
 
+  /** In the order in which they first came. */
+  get names(): string[] {
+    return [...this.#lists.keys()]
+  }
+
   /** Of one side alone. */
   summary(kind: ServerKind): string {
     const lines = [...this.#lists].map(([what, { [kind]: list }]) => `${what}: ${cell(list, 2)}`)
