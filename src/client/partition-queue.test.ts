@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../base/random.ts'
+import { recordsOf } from '../protocol/batch/records.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { BrokerError, type ClientError, ConnectionError } from '../rpc/errors.ts'
 import { PartitionQueue } from './partition-queue.ts'
@@ -23,7 +24,8 @@ class Leader {
     return sequence.epoch === this.#epoch && this.#batches.has(sequence.baseSequence)
   }
 
-  append({ sequence, records }: ProducerBatch): { errorCode: number; baseOffset: number } {
+  append(batch: ProducerBatch): { errorCode: number; baseOffset: number } {
+    const { sequence } = batch
     assert.ok(sequence !== null)
     if (sequence.epoch < this.#epoch) return { errorCode: ErrorCode.INVALID_PRODUCER_EPOCH, baseOffset: -1 }
     if (sequence.epoch > this.#epoch) {
@@ -37,9 +39,9 @@ class Leader {
     if (sequence.baseSequence !== this.#next)
       return { errorCode: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, baseOffset: -1 }
     const baseOffset = this.log.length
-    for (const { value } of records) this.log.push(String(value))
+    for (const { value } of recordsOf(batch.encode('none'))) this.log.push(String(value))
     this.#batches.set(sequence.baseSequence, baseOffset)
-    this.#next += records.length
+    this.#next += batch.count
     return { errorCode: ErrorCode.NONE, baseOffset }
   }
 }

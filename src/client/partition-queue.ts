@@ -41,6 +41,7 @@ export class PartitionQueue {
   #mayHaveGap = false
   /** Nothing is sent before that time. */
   #notBeforeMs = 0
+  #lastBatchBytes = 0
 
   constructor(topic: string, partition: number, options: QueueOptions) {
     this.topic = topic
@@ -63,7 +64,9 @@ export class PartitionQueue {
       if (batch !== undefined) batch.isClosed = true
       const { deliveryTimeoutMs, settled } = this.#options
       const times = { createdMs: nowMs, deadlineMs: nowMs + deliveryTimeoutMs }
-      batch = new ProducerBatch(this.topic, this.partition, times, settled)
+      // The one before it tells how large it will become.
+      const expectedBytes = Math.max(this.#lastBatchBytes, bytes)
+      batch = new ProducerBatch(this.topic, this.partition, times, { expectedBytes, settled })
       this.#waiting.push(batch)
     }
     return batch.add(record, bytes)
@@ -113,6 +116,7 @@ export class PartitionQueue {
     const batch = this.#waiting.shift()
     assert(batch !== undefined, 'nothing to send')
     batch.isClosed = true
+    this.#lastBatchBytes = batch.bytes
     if (this.#options.isIdempotent && batch.sequence === null) {
       // Nobody with an older number is left to tell whether there is a gap.
       if (this.#mayHaveGap) this.#nextEpoch()
@@ -136,7 +140,7 @@ export class PartitionQueue {
   failed(batch: ProducerBatch, error: ClientError, retryAtMs: number): void {
     this.#inFlight.delete(batch)
     const code = error instanceof BrokerError ? error.errorCode : null
-    if (code === ErrorCode.MESSAGE_TOO_LARGE && batch.records.length > 1) {
+    if (code === ErrorCode.MESSAGE_TOO_LARGE && batch.count > 1) {
       // In front of all others: the later ones follow in sequence.
       this.#waiting.unshift(...batch.split())
     } else if (error.retriable || isSequenceError(code)) {

@@ -1,6 +1,8 @@
 import { assert } from '../base/assert.ts'
-import { buildBatch, type RecordToBuild } from '../protocol/batch/build.ts'
+import type { RecordToBuild } from '../protocol/batch/build.ts'
 import { advanceSequence, type Codec } from '../protocol/batch/header.ts'
+import { recordsOf } from '../protocol/batch/records.ts'
+import { RecordsWriter } from '../protocol/batch/records-writer.ts'
 import type { ClientError } from '../rpc/errors.ts'
 
 /** Where a record has come to rest. */
@@ -33,8 +35,7 @@ export class ProducerBatch {
   readonly createdMs: number
   /** After that its records are given up. */
   readonly deadlineMs: number
-  readonly records: RecordToBuild[] = []
-  /** Before compression. */
+  /** Before compression, as the callers' buffer counts them. */
   bytes = 0
   /** Null until it is first sent, with an idempotent producer. */
   sequence: Sequence | null = null
@@ -42,6 +43,8 @@ export class ProducerBatch {
   isClosed = false
   /** Resolves when all records have been delivered or given up. */
   readonly settled: Promise<void>
+  readonly #writer: RecordsWriter
+  readonly #timestampsMs: number[] = []
   /** Of the callers, one a record. */
   readonly #resolves: ((delivery: Delivery) => void)[] = []
   readonly #rejects: ((error: ClientError) => void)[] = []
@@ -52,8 +55,9 @@ export class ProducerBatch {
     topic: string,
     partition: number,
     times: { createdMs: number; deadlineMs: number },
-    onSettled?: (bytes: number) => void,
+    { expectedBytes, settled: onSettled }: { expectedBytes: number; settled?: ((bytes: number) => void) | undefined },
   ) {
+    this.#writer = new RecordsWriter(expectedBytes)
     this.topic = topic
     this.partition = partition
     this.createdMs = times.createdMs
@@ -66,9 +70,14 @@ export class ProducerBatch {
     })
   }
 
+  get count(): number {
+    return this.#timestampsMs.length
+  }
+
+  /** `bytes`: what the record takes of the callers' buffer. */
   add(record: RecordToBuild, bytes: number): Promise<Delivery> {
     assert(!this.isClosed, 'a record for a closed batch')
-    this.records.push(record)
+    this.#write(record)
     this.bytes += bytes
     return new Promise((resolve, reject) => {
       this.#resolves.push(resolve)
@@ -76,10 +85,15 @@ export class ProducerBatch {
     })
   }
 
+  #write(record: RecordToBuild): void {
+    this.#writer.append(record)
+    this.#timestampsMs.push(record.timestampMs ?? -1)
+  }
+
   /** The sequence number after this batch's. */
   get nextSequence(): number {
     assert(this.sequence !== null, 'a batch without a sequence')
-    return advanceSequence(this.sequence.baseSequence, this.records.length)
+    return advanceSequence(this.sequence.baseSequence, this.count)
   }
 
   setSequence(sequence: Sequence | null): void {
@@ -89,8 +103,7 @@ export class ProducerBatch {
 
   encode(codec: Codec): Buffer {
     this.isClosed = true
-    this.#encoded ??= buildBatch({
-      records: this.records,
+    this.#encoded ??= this.#writer.finish({
       codec,
       ...(this.sequence === null
         ? {}
@@ -106,7 +119,7 @@ export class ProducerBatch {
   succeed(baseOffset: number, appendTimeMs: number): void {
     const { topic, partition } = this
     for (let index = 0; index < this.#resolves.length; index++) {
-      const timestampMs = appendTimeMs >= 0 ? appendTimeMs : (this.records[index]?.timestampMs ?? -1)
+      const timestampMs = appendTimeMs >= 0 ? appendTimeMs : (this.#timestampsMs[index] as number)
       const offset = baseOffset < 0 ? -1 : baseOffset + index
       this.#resolves[index]?.({ topic, partition, offset, timestampMs })
     }
@@ -123,23 +136,31 @@ export class ProducerBatch {
    * sequence numbers: it was refused, so none of them is used.
    */
   split(): [ProducerBatch, ProducerBatch] {
-    const middle = this.records.length >> 1
-    const first = this.#part(0, middle, this.sequence)
+    const records = [...recordsOf(this.#writer.finish({}))]
+    const middle = this.count >> 1
+    const first = this.#part(records, [0, middle], this.sequence)
     const sequence = this.sequence && {
       ...this.sequence,
       baseSequence: advanceSequence(this.sequence.baseSequence, middle),
     }
-    const second = this.#part(middle, this.records.length, sequence)
+    const second = this.#part(records, [middle, this.count], sequence)
     void Promise.all([first.settled, second.settled]).then(() => this.#settle())
     return [first, second]
   }
 
-  #part(from: number, to: number, sequence: Sequence | null): ProducerBatch {
-    const part = new ProducerBatch(this.topic, this.partition, this)
-    part.records.push(...this.records.slice(from, to))
+  #part(
+    records: readonly RecordToBuild[],
+    [from, to]: readonly [number, number],
+    sequence: Sequence | null,
+  ): ProducerBatch {
+    const bytes = Math.ceil((this.bytes * (to - from)) / this.count)
+    const part = new ProducerBatch(this.topic, this.partition, this, { expectedBytes: bytes })
+    for (const { key, value, headers, timestampMs } of records.slice(from, to)) {
+      part.#write({ key, value, timestampMs: timestampMs as number, ...(headers === undefined ? {} : { headers }) })
+    }
     part.#resolves.push(...this.#resolves.slice(from, to))
     part.#rejects.push(...this.#rejects.slice(from, to))
-    part.bytes = Math.ceil((this.bytes * (to - from)) / this.records.length)
+    part.bytes = bytes
     part.sequence = sequence
     part.isClosed = true
     return part

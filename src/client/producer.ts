@@ -46,7 +46,7 @@ export interface ProducerOptions {
 const DEFAULTS = {
   acks: 'all' as 'all' | 1 | 0,
   compression: 'none' as Codec,
-  batchBytes: 64 * 1024,
+  batchBytes: 256 * 1024,
   lingerMs: 5,
   deliveryTimeoutMs: 120_000,
   maxInFlight: 5,
@@ -117,7 +117,7 @@ export class Producer {
     // others wait too, so that records keep their order.
     const mustWait = this.#unqueued > 0 || this.#mustWaitForRoom(prepared.bytes)
     const topic = mustWait ? undefined : this.#topicAtHand(record.topic)
-    if (topic === undefined) return this.#sendLater(record, prepared)
+    if (topic === undefined) return this.#sendLater(record, copied(prepared))
     const partition = this.#partitionOf(record, prepared, topic)
     this.#bufferedBytes += prepared.bytes
     return this.#enqueue(record.topic, partition, prepared)
@@ -299,7 +299,7 @@ export class Producer {
   }
 }
 
-/** A record as it will be sent: a copy, so that the caller may go on with its buffers. */
+/** A record as it will be sent. Its bytes are the caller's until it is in its batch. */
 interface Prepared {
   readonly toBuild: RecordToBuild & { readonly key: Buffer | null }
   /** What it takes of the buffer, about what it will take on the wire. */
@@ -307,23 +307,34 @@ interface Prepared {
 }
 
 function prepare({ key, value, headers, timestampMs }: ProducerRecord, nowMs: number): Prepared {
-  const record = { key: toBytes(key), value: toBytes(value), timestampMs: timestampMs ?? nowMs }
+  const record = { key: asBuffer(key), value: asBuffer(value), timestampMs: timestampMs ?? nowMs }
   const list = headers === undefined ? NO_HEADERS : toHeaders(headers)
   const toBuild = list.length === 0 ? record : { ...record, headers: list }
   return { toBuild, bytes: sizeOf(record.key, record.value, list) }
 }
 
-function toBytes(value: Bytes | null | undefined): Buffer | null {
+/** For a record that has to wait: the caller may go on with its buffers meanwhile. */
+function copied({ toBuild, bytes }: Prepared): Prepared {
+  const { key, value, headers } = toBuild
+  const copies = { ...toBuild, key: key && Buffer.from(key), value: value && Buffer.from(value) }
+  if (headers === undefined) return { toBuild: copies, bytes }
+  const list = headers.map(({ key: name, value: bytesOf }) => ({ key: name, value: bytesOf && Buffer.from(bytesOf) }))
+  return { toBuild: { ...copies, headers: list }, bytes }
+}
+
+/** A view of the caller's bytes. */
+function asBuffer(value: Bytes | null | undefined): Buffer | null {
   if (value === null || value === undefined) return null
-  return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value)
+  if (typeof value === 'string') return Buffer.from(value)
+  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 
 function toHeaders(headers: NonNullable<ProducerRecord['headers']>): readonly RecordHeader[] {
   if (Array.isArray(headers)) return headers as readonly RecordHeader[]
-  return Object.entries(headers).map(([key, value]) => ({ key, value: toBytes(value) }))
+  return Object.entries(headers).map(([key, value]) => ({ key, value: asBuffer(value) }))
 }
 
-function sizeOf(key: Buffer | null, value: Buffer | null, headers: readonly RecordHeader[]): number {
+function sizeOf(key: Uint8Array | null, value: Uint8Array | null, headers: readonly RecordHeader[]): number {
   let bytes = RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0)
   for (const header of headers) bytes += 10 + Buffer.byteLength(header.key) + (header.value?.length ?? 0)
   return bytes

@@ -56,7 +56,7 @@ export interface BatchToBuild {
 /** One whole v2 batch. Input that cannot be written is a bug of the caller and asserts. */
 export function buildBatch(batch: BatchToBuild): Buffer {
   const { records, codec = 'none' } = batch
-  const header = headerOf(batch)
+  const header = batchHeader(batch, factsOf(batch))
   const sizes = records.map((record, index) => recordBodyBytes(record, index, header.baseTimestampMs))
   const sectionBytes = sizes.reduce((sum, size) => sum + varintSize(size) + size, 0)
   const start = codec === 'none' ? BATCH_HEADER_BYTES : 0
@@ -104,29 +104,43 @@ function withHeaderSpace(section: Buffer): Buffer {
   return whole
 }
 
-function headerOf(batch: BatchToBuild): BatchHeader {
+/** What the records of a batch are, for its header. */
+interface RecordFacts {
+  readonly count: number
+  readonly lastOffsetDelta: number
+  readonly baseTimestampMs: number
+  readonly maxTimestampMs: number
+}
+
+function factsOf(batch: BatchToBuild): RecordFacts {
   const { records } = batch
-  let attributes = CODECS.indexOf(batch.codec ?? 'none')
-  if (batch.logAppendTimeMs !== undefined) attributes |= LOG_APPEND_TIME_FLAG
-  if (batch.isTransactional) attributes |= TRANSACTIONAL_FLAG
-  if (batch.isControl) attributes |= CONTROL_FLAG
-  if (batch.deleteHorizonMs !== undefined) attributes |= DELETE_HORIZON_FLAG
   const last = records.length === 0 ? -1 : deltaOf(records[records.length - 1] as RecordToBuild, records.length - 1)
   const lastOffsetDelta = batch.lastOffsetDelta ?? last
   assert(lastOffsetDelta >= Math.max(last, 0), `last offset delta ${lastOffsetDelta} of records up to ${last}`)
   let maxTimestampMs = NO_TIMESTAMP
   for (const record of records) maxTimestampMs = Math.max(maxTimestampMs, record.timestampMs ?? NO_TIMESTAMP)
+  const baseTimestampMs = batch.deleteHorizonMs ?? records[0]?.timestampMs ?? NO_TIMESTAMP
+  return { count: records.length, lastOffsetDelta, baseTimestampMs, maxTimestampMs }
+}
+
+/** The header of a batch with such records. */
+export function batchHeader(batch: Omit<BatchToBuild, 'records'>, facts: RecordFacts): BatchHeader {
+  let attributes = CODECS.indexOf(batch.codec ?? 'none')
+  if (batch.logAppendTimeMs !== undefined) attributes |= LOG_APPEND_TIME_FLAG
+  if (batch.isTransactional) attributes |= TRANSACTIONAL_FLAG
+  if (batch.isControl) attributes |= CONTROL_FLAG
+  if (batch.deleteHorizonMs !== undefined) attributes |= DELETE_HORIZON_FLAG
   return {
     baseOffset: batch.baseOffset ?? 0,
     leaderEpoch: batch.leaderEpoch ?? NO_LEADER_EPOCH,
     attributes,
-    lastOffsetDelta,
-    baseTimestampMs: batch.deleteHorizonMs ?? records[0]?.timestampMs ?? NO_TIMESTAMP,
-    maxTimestampMs: batch.logAppendTimeMs ?? maxTimestampMs,
+    lastOffsetDelta: facts.lastOffsetDelta,
+    baseTimestampMs: facts.baseTimestampMs,
+    maxTimestampMs: batch.logAppendTimeMs ?? facts.maxTimestampMs,
     producerId: batch.producerId ?? NO_PRODUCER_ID,
     producerEpoch: batch.producerEpoch ?? NO_PRODUCER_EPOCH,
     baseSequence: batch.baseSequence ?? NO_SEQUENCE,
-    recordCount: records.length,
+    recordCount: facts.count,
   }
 }
 
@@ -134,7 +148,8 @@ function deltaOf(record: RecordToBuild, index: number): number {
   return record.offsetDelta ?? index
 }
 
-function recordBodyBytes(record: RecordToBuild, index: number, baseTimestampMs: number): number {
+/** What `writeRecordBody` will write. */
+export function recordBodyBytes(record: RecordToBuild, index: number, baseTimestampMs: number): number {
   let bytes =
     1 +
     varintSize((record.timestampMs ?? NO_TIMESTAMP) - baseTimestampMs) +
@@ -154,7 +169,8 @@ function bytesSize(value: Uint8Array | null): number {
   return value === null ? 1 : varintSize(value.length) + value.length
 }
 
-function writeRecordBody(
+/** A record without its length, at `start`; returns where it ends. */
+export function writeRecordBody(
   buffer: Buffer,
   record: RecordToBuild,
   index: number,
