@@ -1,9 +1,9 @@
 /**
- * `npm run compat -- [--client NAME…] [--case NAME…] [--server both|kafka|millrace] [--write] [--verbose]`
+ * `npm run compat -- [--client NAME…] [--case NAME…] [--server both|kafka|millrace] [--at-once N] [--write] [--verbose]`
  *
  * Real clients against a real Millrace and a real Apache Kafka, through the same cases: what a client sees of the two must be
  * the same. Prints a table; the exit code is 1 when a case fails, or differs without being explained in differences.ts.
- * `--client ci` stands for the clients that CI runs. `--write` makes docs/compatibility.md of a run of everything.
+ * `--client ci` stands for the clients that CI runs. So many clients run at once (default 3): most of the time they wait. `--write` makes docs/compatibility.md of a run of everything.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,6 +27,7 @@ const { values } = scriptOptions(import.meta.filename, {
     case: { type: 'string', multiple: true, default: [] },
     server: { type: 'string', default: 'both' },
     write: { type: 'boolean', default: false },
+    'at-once': { type: 'string', default: '3' },
     verbose: { type: 'boolean', default: false },
   },
 })
@@ -70,7 +71,6 @@ const servers = await Promise.all(
 )
 
 async function runClient(client: ClientDefinition): Promise<Row[]> {
-  await client.install()
   const runs = servers.map((server) => new ClientRun(client, server, directory))
   const { version } = await (runs[0] as ClientRun).declaration()
   const cases = (client.cases ?? commonCases).filter(
@@ -90,6 +90,10 @@ async function runClient(client: ClientDefinition): Promise<Row[]> {
   return rows
 }
 
+function place(name: string): number {
+  return clients.findIndex((client) => client.name === name)
+}
+
 function verdictOf(client: string, name: string, outcomes: readonly Outcome[]) {
   const [first, second] = outcomes
   if (first === undefined) throw new Error('no server')
@@ -99,7 +103,14 @@ function verdictOf(client: string, name: string, outcomes: readonly Outcome[]) {
 
 const used = new Set<Explanation>()
 const rows: Row[] = []
-for (const client of chosen) rows.push(...(await runClient(client)))
+for (const client of chosen) await client.install()
+const waiting = [...chosen]
+async function lane(): Promise<void> {
+  for (let client = waiting.shift(); client !== undefined; client = waiting.shift())
+    rows.push(...(await runClient(client)))
+}
+await Promise.all(Array.from({ length: Math.max(1, Number(values['at-once'])) }, lane))
+rows.sort((a, b) => place(a.client) - place(b.client))
 const unused = isWhole ? explanations.filter((explanation) => !used.has(explanation)) : []
 const isGood = printSummary(rows, unused)
 if (values.write) writePage(rows, explanations)

@@ -1,5 +1,6 @@
 /** Groups: sharing, taking over, commits, where a new group begins. */
 import assert from 'node:assert/strict'
+import { commitOffset } from '../../support/wire-calls.ts'
 import { Refused } from '../adapter.ts'
 import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
@@ -145,6 +146,22 @@ const resetByTime: Case = {
   },
 }
 
+const resetOutOfRange: Case = {
+  name: 'reset-out-of-range',
+  title: 'a group whose committed offset was deleted begins at the earliest',
+  needs: ['groups', 'deleteRecords'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t'), context.name('g')]
+    await produceTo(context, topic, numbered(10))
+    await context.wire((wire) => commitOffset(wire, { group, topic, partition: 0, offset: 2 }))
+    await (await context.adapter()).ask('deleteRecords', { topic, partition: 0, before: 4 })
+    const member = await Member.join(context, { group, topics: [topic] })
+    await pollUntil('6 records', [member], () => member.read.length >= 6)
+    await member.close()
+    return member.read.map(({ offset }) => offset)
+  },
+}
+
 const staticMember: Case = {
   name: 'static-member',
   title: 'a static member that was killed comes back and has its partitions again',
@@ -207,7 +224,7 @@ const consumerProtocol: Case = {
     await produceTo(context, topic, sent)
     const join = () => Member.join(context, { group, topics: [topic], protocol: 'consumer' })
     const members = [await join(), await join()]
-    await pollUntil('all partitions are shared', members, () => isShared(members, 4))
+    await pollUntil('all partitions are shared', members, () => isShared(members, 4), 20_000)
     await pollUntil('everything is read', members, () => hasRead(members, sent))
     for (const member of members) await member.commit()
     await Promise.all(members.map((member) => member.close()))
@@ -223,6 +240,7 @@ export const groupCases: readonly Case[] = [
   resetCase('earliest'),
   resetCase('latest'),
   resetByTime,
+  resetOutOfRange,
   staticMember,
   staticFenced,
   consumerProtocol,

@@ -47,10 +47,16 @@ export class Member {
 }
 
 /** All members poll side by side until it holds. */
-export async function pollUntil(what: string, members: readonly Member[], holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 40_000
+export async function pollUntil(
+  what: string,
+  members: readonly Member[],
+  holds: () => boolean,
+  timeoutMs = 40_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within 40 s: ${what}; ${members.map(told).join('; ')}`)
+    if (performance.now() > deadline)
+      throw new Error(`not within ${timeoutMs} ms: ${what}; ${members.map(told).join('; ')}`)
     await Promise.all(members.map((member) => member.poll()))
   }
 }
