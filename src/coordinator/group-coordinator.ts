@@ -112,6 +112,11 @@ export class GroupCoordinator {
     for (const shard of this.#runtime.activeShards()) yield* (shard as GroupShard).survey()
   }
 
+  /** Where groups stand, for figures: what is not committed yet shows too, so nothing is waited for. */
+  standingsNow(groupIds: readonly string[]): GroupStanding[] {
+    return [...this.#runtime.activeShards()].flatMap((shard) => (shard as GroupShard).standings(groupIds))
+  }
+
   /** The partition of `__consumer_offsets` that keeps the group; null while there is no such topic. */
   partitionFor(groupId: string): number | null {
     const count = this.#parts.partitionCount()

@@ -12,7 +12,7 @@ import { Rebalance } from './rebalance.ts'
 import type { GroupMetadata, GroupRecord } from './records.ts'
 import type { GroupRequest, GroupResponse } from './requests.ts'
 import { RetentionRisk } from './retention-risk.ts'
-import { standingsOf, type SurveyedGroup } from './standing.ts'
+import { type GroupStanding, standingsOf, type SurveyedGroup } from './standing.ts'
 import { Draft, type GroupConfig, type GroupOutcome, type ShardContext } from './types.ts'
 
 /**
@@ -63,6 +63,11 @@ export class GroupShard implements Shard<GroupRecord, GroupRequest, GroupRespons
       for (const partitions of offsets.values()) positions += partitions.size
       yield { groupId, positions, isAtRisk: risk?.isAtRisk === true }
     }
+  }
+
+  /** The same of where those of `groupIds` stand that are here. */
+  standings(groupIds: readonly string[]): readonly GroupStanding[] {
+    return standingsOf(this.#groups, { groupIds, onlyAtRisk: false }).standings
   }
 
   handle(request: GroupRequest, ticket: Ticket, moment: Moment): GroupOutcome {

@@ -109,11 +109,22 @@ export class GroupLags {
   }
 
   async #send(leader: number, request: Request): Promise<ListOffsetsAnswer | ListOffsetsResponse | null> {
-    if (leader === this.#parts.nodeId) return this.#parts.replicas().listOffsetsHere(request)
+    if (leader === this.#parts.nodeId) return this.#within(this.#parts.replicas().listOffsetsHere(request))
     const address = this.#parts.addressOf(leader)
     if (address === null) return null
     const options = { versions: VERSIONS, timeoutMs: ANSWER_MS_MAX }
     return this.#parts.peers.request(address, LANE, ListOffsets, request, options)
+  }
+
+  /** A disk may stand still here, too. */
+  async #within<T>(answer: Promise<T>): Promise<T | null> {
+    const late = Promise.withResolvers<null>()
+    const timer = this.#env.timers.after(ANSWER_MS_MAX, () => late.resolve(null))
+    try {
+      return await Promise.race([answer, late.promise])
+    } finally {
+      timer.cancel()
+    }
   }
 }
 

@@ -20,7 +20,7 @@ test('of ten thousand groups as many are shown as there is room for, those at ri
   const coordinator = {
     survey: () =>
       groups.map(({ groupId, offsets }) => ({ groupId, positions: offsets.length, isAtRisk: groupId === 'late' })),
-    standings: async ({ groupIds }: { groupIds: readonly string[] }) => groupIds.map((id) => byId.get(id)),
+    standingsNow: (groupIds: readonly string[]) => groupIds.map((id) => byId.get(id)),
   }
   const lags = {
     of: async (shown: readonly GroupStanding[]) =>

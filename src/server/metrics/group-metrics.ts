@@ -7,7 +7,7 @@ import type { Family } from './family.ts'
 /** Offsets of groups beyond this number have no series of their own. */
 export const POSITIONS_SHOWN_MAX = 2000
 
-/** Where the groups stand that are coordinated here. Groups that are about to lose something come first. */
+/** Where the groups stand that are coordinated here. A node in trouble must answer too: leaders are waited for, two seconds, and nothing else. Groups that are about to lose something come first. */
 export async function groupMetrics(groups: GroupCoordinator, lags: GroupLags): Promise<Family[]> {
   const collector = new Collector()
   const all = [...groups.survey()]
@@ -15,8 +15,7 @@ export async function groupMetrics(groups: GroupCoordinator, lags: GroupLags): P
   collector.add('millrace_groups_at_risk', atRisk.length)
   const { groupIds, leftOut } = choose([...atRisk, ...all.filter(({ isAtRisk }) => !isAtRisk)])
   collector.add('millrace_metrics_groups_left_out', leftOut)
-  const shown = groupIds.length === 0 ? [] : await groups.standings({ groupIds, onlyAtRisk: false })
-  for (const group of await lags.of(shown, { withPace: false })) addGroup(collector, group)
+  for (const group of await lags.of(groups.standingsNow(groupIds), { withPace: false })) addGroup(collector, group)
   return [...collector.families()]
 }
 
