@@ -21,7 +21,10 @@ export interface Gap {
   readonly toMs: number
 }
 
-/** A client at full rate sends what it has in large batches, and a partition's turn may come after longer than `GAP_MS`. */
+/**
+ * A client at full rate sends what it has in large batches, a few a second for each partition: then a gap over `GAP_MS` is no trouble,
+ * and only whole seconds say something, beside those of the same load before the first fault.
+ */
 export const SLOTS_MS = [1000, 100] as const
 
 /** Follows the acknowledgements of a load, and knows when there were none. */

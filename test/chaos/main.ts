@@ -7,6 +7,7 @@
  * more from the beginning: every acknowledged record is there exactly once, in order for each producer and key.
  *
  * --per-second N   records a second of each producer; 0: as many as it can
+ * --calm-seconds   before the first fault, as a measure for what follows
  * --zone-seconds   how long the zone is gone; 0: never
  * --report FILE    what came of it, as JSON
  * --disk-mb        of each node, on a loop-mounted file system
@@ -37,6 +38,7 @@ const { values } = scriptOptions(import.meta.filename, {
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     faults: { type: 'string', default: faultNames.join(',') },
     'per-second': { type: 'string', default: '3000' },
+    'calm-seconds': { type: 'string', default: '10' },
     'zone-seconds': { type: 'string', default: '60' },
     partitions: { type: 'string', default: '12' },
     'disk-mb': { type: 'string', default: '4096' },
@@ -152,6 +154,10 @@ async function strikeUntil(endMs: number): Promise<void> {
 async function run(): Promise<void> {
   for (const load of loads) await load.advances(1000, 60_000)
   await wait(2000) // clients and nodes warm up a little
+  const calmMs = Number(values['calm-seconds']) * 1000
+  availability.restart()
+  await wait(calmMs)
+  const calm = availability.slots(calmMs)
   availability.restart()
   const start = performance.now()
   let over = false
@@ -162,12 +168,12 @@ async function run(): Promise<void> {
   say('healed, and all copies are in sync')
   for (const load of loads) await load.finish()
   await reader.readAll()
-  report(tookMs)
+  report(tookMs, calm)
 }
 
 const percents = (shares: readonly number[]) => shares.map((share) => `${(share * 100).toFixed(3)} %`).join(' and ')
 
-function report(tookMs: number): void {
+function report(tookMs: number, calm: readonly number[]): void {
   const sent = loads.reduce((sum, load) => sum + (load.sent ?? Number.NaN), 0)
   if (ledger.read !== sent) throw new Error(`${sent} records sent and acknowledged, ${ledger.read} there`)
   const byFault = availability.byFault(nemesis.strikes)
@@ -184,7 +190,9 @@ function report(tookMs: number): void {
     say(`${name}: ${times} times, longest gap ${longestMs} ms`)
   }
   say(`${(share * 100).toFixed(3)} % of the time a partition acknowledged without a gap over 250 ms`)
-  say(`a partition acknowledged something in ${percents(slots)} of all seconds and tenths of seconds`)
+  say(
+    `a partition acknowledged something in ${percents(slots)} of all seconds and tenths of seconds; before the first fault, ${percents(calm)}`,
+  )
   say(
     `acknowledged within a second of being sent: ${inTime.map((each) => `${(each * 100).toFixed(3)} %`).join(', within five: ')}`,
   )

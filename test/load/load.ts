@@ -34,12 +34,17 @@ export interface LoadOptions {
   onAck(ack: Ack): void
 }
 
+/** At full rate a record waits for room in the client when that is ended: it was never sent, though the tool counts it. */
+const CLOSED_WHILE_WAITING = 'Producer closed while allocating memory'
+
 /** A real idempotent producer in a process of its own that never stops by itself and tells all that is acknowledged to it. */
 export class Load {
   readonly failures: string[] = []
   acknowledged = 0
-  /** Set when it has ended: how many records it sent in all. */
-  sent: number | null = null
+  /** As it told in the end: how many records it gave to its client. */
+  #told: number | null = null
+  /** Of these, how many the client did not take. */
+  #refused = 0
   readonly #options: LoadOptions
   readonly #child: ChildProcess
   readonly #ended: Promise<void>
@@ -68,6 +73,11 @@ export class Load {
     })
   }
 
+  /** Once it has ended: how many records it sent in all. */
+  get sent(): number | null {
+    return this.#told === null ? null : this.#told - this.#refused
+  }
+
   get pid(): number {
     return this.#child.pid ?? -1
   }
@@ -75,7 +85,7 @@ export class Load {
   #onWords(line: string): void {
     const words = line.split(' ')
     if (words[0] === 'failed') this.failures.push(line)
-    else if (words[0] === 'done') this.sent = Number(words[1])
+    else if (words[0] === 'done') this.#told = Number(words[1])
     else {
       const [number = -1, partition = -1, offset = -1, atMs = 0] = words.map(Number)
       this.#onAck({ number, partition, offset, atMs })
@@ -93,8 +103,10 @@ export class Load {
         offset: Number(event.offset),
         atMs: Number(event.timestamp),
       })
-    } else if (event.name === 'producer_send_error') this.failures.push(line)
-    else if (event.name === 'tool_data') this.sent = Number(event.sent)
+    } else if (event.name === 'producer_send_error') {
+      if (event.message === CLOSED_WHILE_WAITING) this.#refused++
+      else this.failures.push(line)
+    } else if (event.name === 'tool_data') this.#told = Number(event.sent)
   }
 
   #onAck(ack: Omit<Ack, 'producer'>): void {

@@ -1,5 +1,5 @@
 /**
- * `npm run mutants [-- --only TEXT] [--seeds N] [--first S]`
+ * `npm run mutants [-- --only TEXT] [--seeds N] [--first S] [--jobs N]`
  *
  * Takes one rule after the other out of the product and runs the scenario that should notice, seed after seed. Prints how
  * many seeds it took, and what was noticed; exit code 1 when one was not found within its limit (`--seeds`: another limit).
@@ -13,6 +13,7 @@ const { values } = scriptOptions(import.meta.filename, {
     only: { type: 'string', default: '' },
     seeds: { type: 'string' },
     first: { type: 'string', default: '1' },
+    jobs: { type: 'string' },
   },
 })
 
@@ -23,7 +24,10 @@ if (chosen.length === 0) {
   )
   process.exit(2)
 }
-const limit = values.seeds === undefined ? {} : { seedsMax: Number(values.seeds) }
+const limit = {
+  ...(values.seeds === undefined ? {} : { seedsMax: Number(values.seeds) }),
+  ...(values.jobs === undefined ? {} : { jobs: Number(values.jobs) }),
+}
 console.log('| rule taken out | scenario | seeds | what was noticed | time |\n| --- | --- | --- | --- | --- |')
 let missed = 0
 for (const mutant of chosen) {
