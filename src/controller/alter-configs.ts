@@ -8,7 +8,7 @@ import type {
 } from '../protocol/apis/incremental-alter-configs.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { listOf, parseConfig } from './config-def.ts'
-import { checkConfigs, defOn } from './config-checks.ts'
+import { brokerNameProblem, checkConfigs, defOn, hasConfigs, unknownType } from './config-checks.ts'
 import { configRecord } from './config-record.ts'
 import { ACCEPTED, type Decision, type DecisionContext, type Refusal, refusal } from './decision.ts'
 import { changesOf, topicsById } from './elections.ts'
@@ -100,6 +100,9 @@ function changeResource(context: DecisionContext, resource: ResourceChange): Out
   const target = { type: resource.resourceType, name: resource.resourceName }
   const nulls = resource.configs.filter((c) => c.configOperation !== ConfigOperation.delete && c.value === null)
   if (nulls.length > 0) return { refused: nullValues(nulls) }
+  if (!hasConfigs(target.type)) return { refused: unknownType(target.type) }
+  const nameProblem = target.type === ResourceType.broker ? brokerNameProblem(context.image, target.name) : null
+  if (nameProblem !== null) return { refused: refusal(ErrorCode.INVALID_REQUEST, nameProblem) }
   const current = context.image.configOf(target)
   const next = new Map(current)
   for (const change of resource.configs) {

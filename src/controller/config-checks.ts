@@ -36,6 +36,16 @@ export function defOn(resourceType: number, key: string): ConfigDef | undefined 
   }
 }
 
+/** Whether there are configs of such resources. */
+export function hasConfigs(resourceType: number): boolean {
+  const { topic, broker, clientMetrics, group } = ResourceType
+  return [topic, broker, clientMetrics, group].some((known) => known === resourceType)
+}
+
+export function unknownType(resourceType: number): Refusal {
+  return refusal(ErrorCode.INVALID_REQUEST, `Unknown resource type ${resourceType}`)
+}
+
 /** Whether `configs` may stand on the resource, with Kafka's codes and messages. Says nothing about its existence. */
 export function checkConfigs(
   image: MetadataImage,
@@ -53,7 +63,7 @@ export function checkConfigs(
     case ResourceType.group:
       return checkGroupConfigs(image, broker, resource.name, configs)
     default:
-      return refusal(ErrorCode.INVALID_REQUEST, `Unknown resource type ${resource.type}`)
+      return unknownType(resource.type)
   }
 }
 
@@ -143,7 +153,8 @@ function unknownBrokerKey(key: string): string {
   return unknownKey(`Unknown broker config name: ${key}`, listenerConfigBase(key) ?? key, brokerConfigs)
 }
 
-function brokerNameProblem(image: MetadataImage, name: string): string | null {
+/** Why no broker can be meant; null for one that there is, and for all of them. */
+export function brokerNameProblem(image: MetadataImage, name: string): string | null {
   if (name === '') return null
   if (!/^[+-]?[0-9]{1,10}$/.test(name)) return `Node id must be an integer, but it is: ${name}`
   if (image.broker(Number(name)) !== undefined) return null

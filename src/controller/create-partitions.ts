@@ -1,4 +1,4 @@
-import type { TopicImage } from '../metadata/image.ts'
+import type { MetadataImage, TopicImage } from '../metadata/image.ts'
 import type { MetadataRecord } from '../metadata/records.ts'
 import type { CreatePartitionsRequest, CreatePartitionsResponse } from '../protocol/apis/create-partitions.ts'
 import { ErrorCode } from '../protocol/errors.ts'
@@ -24,11 +24,13 @@ export function createPartitions(
 ): Decision<CreatePartitionsResponse> {
   const records: MetadataRecord[] = []
   const results: CreatePartitionsResponse['results'][number][] = []
-  for (const [name, wanted] of Map.groupBy(request.topics, (topic) => topic.name)) {
+  const perName = Map.groupBy(request.topics, (topic) => topic.name)
+  const excess = excessOf(context.image, [...perName.values()].filter((wanted) => wanted.length === 1).flat())
+  for (const [name, wanted] of perName) {
     const made =
       wanted.length > 1
         ? refusal(ErrorCode.INVALID_REQUEST, 'Duplicate topic name.')
-        : growTopic(context, wanted[0] as Wanted, records.length)
+        : (excess ?? growTopic(context, wanted[0] as Wanted))
     if ('errorCode' in made) results.push({ name, ...made, note: null })
     else {
       records.push(...made)
@@ -36,6 +38,13 @@ export function createPartitions(
     }
   }
   return { records: request.validateOnly ? [] : records, response: { throttleTimeMs: 0, results } }
+}
+
+/** Why nothing of the request is done: the topics that it names once would grow by too much. */
+function excessOf(image: MetadataImage, topics: readonly Wanted[]): Refusal | null {
+  const wanted = topics.map(({ name, count }) => count - (image.topic(name)?.partitions.length ?? count))
+  const additional = wanted.reduce((sum, more) => sum + Math.max(more, 0), 0)
+  return additional > PARTITIONS_PER_REQUEST_MAX ? tooManyPartitions(additional) : null
 }
 
 /** What the copies of the new partitions want for. */
@@ -50,10 +59,10 @@ function copiesOf(topic: TopicImage): number {
   return first === undefined ? 1 : first.replicas.length - first.addingReplicas.length
 }
 
-function growTopic({ image }: DecisionContext, wanted: Wanted, recordsBefore: number): MetadataRecord[] | Refusal {
+function growTopic({ image }: DecisionContext, wanted: Wanted): MetadataRecord[] | Refusal {
   const topic = image.topic(wanted.name)
   if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-  const countRefusal = checkCount(topic, wanted, recordsBefore)
+  const countRefusal = checkCount(topic, wanted)
   if (countRefusal !== null) return countRefusal
   const first = topic.partitions.length
   const replicationFactor = copiesOf(topic)
@@ -80,7 +89,7 @@ function growTopic({ image }: DecisionContext, wanted: Wanted, recordsBefore: nu
   return records
 }
 
-function checkCount(topic: TopicImage, { name, count, assignments }: Wanted, before: number): Refusal | null {
+function checkCount(topic: TopicImage, { name, count, assignments }: Wanted): Refusal | null {
   const existing = topic.partitions.length
   const additional = count - existing
   if (additional === 0) {
@@ -98,7 +107,7 @@ function checkCount(topic: TopicImage, { name, count, assignments }: Wanted, bef
       `Attempted to add ${additional} additional partition(s), but only ${assignments.length} assignment(s) were specified.`,
     )
   }
-  return before + additional > PARTITIONS_PER_REQUEST_MAX ? tooManyPartitions(before + additional) : null
+  return null
 }
 
 /** Goes on where the placement of the first partitions ended, as far as the first leader tells. */

@@ -44,22 +44,34 @@ export function createTopics(
   const results: Result[] = []
   const notices: Notice[] = []
   let rotation = context.image.topicsById.size
-  let partitions = 0
+  const partitions = partitionsOf(context, request)
+  if (partitions > PARTITIONS_PER_REQUEST_MAX) {
+    const topics = request.topics.map(({ name }) => failed(name, tooManyPartitions(partitions)))
+    return { records, response: { throttleTimeMs: 0, topics } }
+  }
   for (const [name, wanted] of perName) {
     const topic = wanted[0] as Wanted
     const made =
       wanted.length > 1
         ? refusal(ErrorCode.INVALID_REQUEST, 'Duplicate topic name.')
-        : createTopic(context, collidingNames, topic, { rotation: rotation++, partitions })
+        : createTopic(context, collidingNames, topic, rotation++)
     if ('errorCode' in made) results.push(failed(name, made))
     else {
       records.push(...made.records)
       results.push(made.result)
-      partitions += made.result.numPartitions
       if (made.result.note !== null && !request.validateOnly) notices.push(shortfall(made.result))
     }
   }
   return { records: request.validateOnly ? [] : records, notices, response: { throttleTimeMs: 0, topics: results } }
+}
+
+/** What the whole request asks for: over the limit nothing of it is done. */
+function partitionsOf({ image, broker }: DecisionContext, { topics }: CreateTopicsRequest): number {
+  const wanted = topics.map(({ numPartitions, assignments }) => {
+    if (assignments.length > 0) return assignments.length
+    return numPartitions === -1 ? brokerNumber(image, broker, 'num.partitions') : Math.max(numPartitions, 0)
+  })
+  return wanted.reduce((sum, more) => sum + more, 0)
 }
 
 function shortfall({ name, note }: Result): Notice {
@@ -75,7 +87,7 @@ function failed(name: string, { errorCode, errorMessage }: Refusal): Result {
     topicConfigErrorCode: 0,
     numPartitions: -1,
     replicationFactor: -1,
-    configs: null,
+    configs: [],
     note: null,
   }
 }
@@ -89,14 +101,14 @@ function createTopic(
   context: DecisionContext,
   collidingNames: CollidingNames,
   topic: Wanted,
-  before: { readonly rotation: number; readonly partitions: number },
+  rotation: number,
 ): Made | Refusal {
   const { image, broker } = context
   const nameRefusal = checkName(image, collidingNames, topic.name)
   if (nameRefusal !== null) return nameRefusal
   const configs = checkedConfigs(context, topic)
   if ('errorCode' in configs) return configs
-  const replicas = replicasOf(context, topic, before)
+  const replicas = replicasOf(context, topic, rotation)
   if ('errorCode' in replicas) return replicas
   const topicId = context.newId()
   const resource = { type: ResourceType.topic, name: topic.name }
@@ -161,16 +173,9 @@ function checkedConfigs(
 }
 
 /** The replicas of each partition: as given, or placed. */
-function replicasOf(
-  context: DecisionContext,
-  topic: Wanted,
-  before: { readonly rotation: number; readonly partitions: number },
-): Replicas | Refusal {
+function replicasOf(context: DecisionContext, topic: Wanted, rotation: number): Replicas | Refusal {
   const { image, broker } = context
-  if (topic.assignments.length > 0) {
-    const total = before.partitions + topic.assignments.length
-    return total > PARTITIONS_PER_REQUEST_MAX ? tooManyPartitions(total) : manualReplicas(image, topic)
-  }
+  if (topic.assignments.length > 0) return manualReplicas(image, topic)
   if (topic.replicationFactor < -1 || topic.replicationFactor === 0) {
     return refusal(
       ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -182,14 +187,12 @@ function replicasOf(
     return refusal(ErrorCode.INVALID_PARTITIONS, message)
   }
   const partitions = topic.numPartitions === -1 ? brokerNumber(image, broker, 'num.partitions') : topic.numPartitions
-  if (before.partitions + partitions > PARTITIONS_PER_REQUEST_MAX)
-    return tooManyPartitions(before.partitions + partitions)
   const replicationFactor = topic.replicationFactor === -1 ? defaultReplicationFactor(context) : topic.replicationFactor
   const placed = placeReplicas([...image.brokers.values()], {
     firstPartition: 0,
     partitions,
     replicationFactor,
-    rotation: before.rotation,
+    rotation,
   })
   if (!('error' in placed)) return placed
   return refusal(

@@ -16,10 +16,23 @@ export function deleteTopics(context: DecisionContext, request: DeleteTopicsRequ
   const decide = brokerConfig(image, broker, 'delete.topic.enable') === 'true' ? resolve : () => disabled(version)
   const responses: Result[] = []
   const records: MetadataRecord[] = []
-  const perKey = Map.groupBy(topics, ({ name, topicId }) => name ?? topicId)
+  const isNamedTwice = ({ name, topicId }: Named) => name !== null && topicId !== NO_TOPIC_ID
+  for (const named of topics.filter(isNamedTwice)) {
+    const why = 'You may not specify both topic name and topic id.'
+    responses.push({ ...named, ...refusal(ErrorCode.INVALID_REQUEST, why) })
+  }
+  const others = topics.filter((named) => !isNamedTwice(named))
+  const perKey = Map.groupBy(others, ({ name, topicId }) => name ?? topicId)
+  const once = [...perKey.values()].filter((same) => same.length === 1).flat()
   for (const same of perKey.values()) {
     const named = same[0] as Named
-    const result = same.length > 1 ? duplicate(named) : decide(image, named, topics)
+    if (named.name === null && named.topicId === NO_TOPIC_ID) {
+      responses.push(...same.map((each) => ({ ...each, ...duplicate(each) })))
+      continue
+    }
+    const result = same.length > 1 ? duplicate(named) : decide(image, named, once)
+    // Of a topic that is named by its id and by its name the answer speaks once.
+    if (result === ALSO_BY_NAME && named.name === null) continue
     responses.push({ ...identity(image, named, result), ...result })
     if (result.errorCode !== ErrorCode.NONE) continue
     const topic = named.name === null ? image.topicById(named.topicId) : image.topic(named.name)
@@ -29,8 +42,8 @@ export function deleteTopics(context: DecisionContext, request: DeleteTopicsRequ
 }
 
 /** Both name and id of a topic that was found, else what the client said. */
-function identity(image: MetadataImage, named: Named, { errorCode }: Refusal): Named {
-  if (errorCode !== ErrorCode.NONE) return named
+function identity(image: MetadataImage, named: Named, result: Refusal): Named {
+  if (result !== ALSO_BY_NAME && result.errorCode !== ErrorCode.NONE) return named
   const topic = named.name === null ? image.topicById(named.topicId) : image.topic(named.name)
   return topic === undefined ? named : { name: topic.name, topicId: topic.topicId }
 }
@@ -49,17 +62,17 @@ function duplicate({ name, topicId }: Named): Refusal {
 function resolve(image: MetadataImage, { name, topicId }: Named, all: readonly Named[]): Refusal {
   const bad = (message: string) => refusal(ErrorCode.INVALID_REQUEST, message)
   if (name === null && topicId === NO_TOPIC_ID) return bad('Neither topic name nor id were specified.')
-  if (name !== null && topicId !== NO_TOPIC_ID) return bad('You may not specify both topic name and topic id.')
   if (name === null) {
     const topic = image.topicById(topicId)
     if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_ID)
-    return all.some((other) => other.name === topic.name) ? alsoByName() : ACCEPTED
+    return all.some((other) => other.name === topic.name) ? ALSO_BY_NAME : ACCEPTED
   }
   const topic = image.topic(name)
   if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-  return all.some((other) => other.topicId === topic.topicId) ? alsoByName() : ACCEPTED
+  return all.some((other) => other.topicId === topic.topicId) ? ALSO_BY_NAME : ACCEPTED
 }
 
-function alsoByName(): Refusal {
-  return refusal(ErrorCode.INVALID_REQUEST, 'The provided topic name maps to an ID that was already supplied.')
-}
+const ALSO_BY_NAME = refusal(
+  ErrorCode.INVALID_REQUEST,
+  'The provided topic name maps to an ID that was already supplied.',
+)

@@ -159,8 +159,8 @@ function describeGroup(image: MetadataImage, broker: BrokerContext, name: string
       const ownValue = own.get(def.name)
       const value = ownValue ?? inherited[0]?.value ?? def.default
       const synonyms: ConfigSynonym[] = [...inherited]
+      if (inherited.length === 0) synonyms.push({ name: def.name, value: def.default, source: ConfigSource.default })
       if (ownValue !== undefined) synonyms.unshift({ name: def.name, value: ownValue, source: ConfigSource.group })
-      else if (inherited.length === 0) synonyms.push({ name: def.name, value, source: ConfigSource.default })
       return entry(def, { value, synonyms, readOnly: false })
     })
 }

@@ -17,8 +17,13 @@ const UNCLEAN = 1
 export function electLeaders(context: DecisionContext, request: ElectLeadersRequest): Decision<ElectLeadersResponse> {
   const { image } = context
   const { electionType } = request
+  if (request.topicPartitions?.length === 0) return { records: [], response: answer(ErrorCode.NONE, []) }
   if (electionType !== PREFERRED && electionType !== UNCLEAN) {
-    return { records: [], response: answer(ErrorCode.INVALID_REQUEST, []) }
+    const why = refusal(ErrorCode.INVALID_REQUEST, `Unknown election type ${electionType}`)
+    const results = (request.topicPartitions ?? []).map(({ topic, partitions }) => {
+      return { topic, partitionResult: partitions.map((partitionId) => ({ partitionId, ...why })) }
+    })
+    return { records: [], response: answer(ErrorCode.INVALID_REQUEST, results) }
   }
   const draft: Draft = { rulings: new TopicRulings(context), records: [], notices: [] }
   const results = wantedPartitions(image, request).map(({ topic, partitions }) => {

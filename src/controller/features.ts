@@ -79,7 +79,7 @@ const UNSAFE_DOWNGRADE = 3
 /** The metadata versions that changed what records say: going back behind one would lose it (Kafka's MetadataVersion). */
 const CHANGED_METADATA = [8, 11, 13, 14, 15, 17, 23, 30, 32, 33]
 
-/** All updates or none. */
+/** All updates or none; of single ones the answer speaks only when all succeeded, as Kafka's does. */
 export function updateFeatures(
   { image, version, broker }: DecisionContext,
   { featureUpdates, validateOnly }: UpdateFeaturesRequest,
@@ -103,7 +103,7 @@ export function updateFeatures(
   const failed = first !== ACCEPTED
   const summary = `The update failed for all features since the following feature had an error: ${first.errorMessage}`
   const outcome = failed ? refusal(first.errorCode, summary) : ACCEPTED
-  const response = { throttleTimeMs: 0, ...outcome, results: version <= 1 ? results : [] }
+  const response = { throttleTimeMs: 0, ...outcome, results: version <= 1 && !failed ? results : [] }
   return { records: failed || validateOnly ? [] : records, response }
 }
 

@@ -3,6 +3,7 @@ import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { JoinGroupResponse } from '../protocol/apis/join-group.ts'
 import type { LeaveGroupRequest, LeaveGroupResponse } from '../protocol/apis/leave-group.ts'
 import type { OffsetCommitRequest, OffsetCommitResponse } from '../protocol/apis/offset-commit.ts'
+import type { OffsetDeleteRequest, OffsetDeleteResponse } from '../protocol/apis/offset-delete.ts'
 import type { OffsetFetchRequest, OffsetFetchResponse } from '../protocol/apis/offset-fetch.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 
@@ -15,6 +16,8 @@ import { ErrorCode } from '../protocol/errors.ts'
 export interface TopicLookup {
   idOf(name: string): TopicId | null
   nameOf(id: TopicId): string | null
+  /** 0 where there is no such topic. */
+  partitionsOf(name: string): number
 }
 
 /** Topics are named by id instead of by name (KIP-848). */
@@ -45,7 +48,7 @@ export function leaveAnswerFor(version: number, response: LeaveGroupResponse): L
 
 type CommitTopic = OffsetCommitRequest['topics'][number]
 
-/** Each topic with its name and id, or the error of one that does not exist. */
+/** Each topic with its name and id, or the error of one that does not exist; likewise its partitions. */
 export function resolveCommit(
   version: number,
   topics: readonly CommitTopic[],
@@ -58,13 +61,61 @@ export function resolveCommit(
     const name = byId ? lookup.nameOf(topic.topicId as TopicId) : topic.name
     const topicId = byId ? topic.topicId : lookup.idOf(topic.name)
     if (name !== null && topicId !== null) {
-      known.push({ ...topic, name, topicId })
+      const count = lookup.partitionsOf(name)
+      const isThere = ({ partitionIndex }: { readonly partitionIndex: number }) =>
+        partitionIndex >= 0 && partitionIndex < count
+      const there = topic.partitions.filter(isThere)
+      if (there.length > 0) known.push({ ...topic, name, topicId, partitions: there })
+      if (there.length === topic.partitions.length) continue
+      const others = topic.partitions.filter((partition) => !isThere(partition))
+      unknown.push({ name, topicId, partitions: withError(others, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) })
       continue
     }
     const errorCode = byId ? ErrorCode.UNKNOWN_TOPIC_ID : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     unknown.push({ ...topic, partitions: withError(topic.partitions, errorCode) })
   }
   return { known, unknown }
+}
+
+type DeleteTopic = OffsetDeleteRequest['topics'][number]
+
+/** Topics and partitions that exist, and the error of those that do not, as Kafka has it. */
+export function resolveDelete(
+  topics: readonly DeleteTopic[],
+  lookup: TopicLookup,
+): { known: DeleteTopic[]; unknown: OffsetDeleteResponse['topics'][number][] } {
+  const known: DeleteTopic[] = []
+  const unknown: OffsetDeleteResponse['topics'][number][] = []
+  for (const topic of topics) {
+    const count = lookup.partitionsOf(topic.name)
+    const isThere = ({ partitionIndex }: { readonly partitionIndex: number }) =>
+      partitionIndex >= 0 && partitionIndex < count
+    const there = topic.partitions.filter(isThere)
+    const others = topic.partitions.filter((partition) => !isThere(partition))
+    if (there.length > 0) known.push({ ...topic, partitions: there })
+    if (others.length > 0) {
+      unknown.push({ ...topic, partitions: withError(others, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) })
+    }
+  }
+  return { known, unknown }
+}
+
+interface AnsweredTopic {
+  readonly name: string
+  readonly topicId?: string
+  readonly partitions: readonly { readonly partitionIndex: number; readonly errorCode: number }[]
+}
+
+/** Answers of two places, with one entry for each topic. */
+export function joinTopics<T extends AnsweredTopic>(one: readonly T[], other: readonly T[]): T[] {
+  const joined = [...one]
+  for (const topic of other) {
+    const at = joined.findIndex(({ name, topicId }) => name === topic.name && topicId === topic.topicId)
+    const same = joined[at]
+    if (same === undefined) joined.push(topic)
+    else joined[at] = { ...same, partitions: [...same.partitions, ...topic.partitions] }
+  }
+  return joined
 }
 
 export function withError(

@@ -35,6 +35,7 @@ class Scene {
       config: { ...DEFAULT_GROUP_CONFIG, initialRebalanceDelayMs: 0 },
       topics: {
         idOf: (name) => (name === 'orders' ? ORDERS : null),
+        partitionsOf: (name) => (name === 'orders' ? 4 : 0),
         nameOf: (id) => (id === ORDERS ? 'orders' : null),
       },
       partitionCount: () => partitions,

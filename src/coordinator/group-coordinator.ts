@@ -32,9 +32,11 @@ import {
   fetchGroups,
   fetchRefusal,
   joinAnswerFor,
+  joinTopics,
   leaveAnswerFor,
   leavingMembers,
   resolveCommit,
+  resolveDelete,
   resolveFetch,
   type TopicLookup,
   withError,
@@ -151,13 +153,13 @@ export class GroupCoordinator {
 
   async commitOffsets(request: OffsetCommitRequest, caller: Caller): Promise<OffsetCommitResponse> {
     const { known, unknown } = resolveCommit(caller.apiVersion, request.topics, this.#parts.topics)
-    if (known.length === 0 && unknown.length > 0) return { throttleTimeMs: 0, topics: unknown }
+    if (known.length === 0) return { throttleTimeMs: 0, topics: unknown }
     const answer = await this.#ask('commit-offsets', request.groupId, { ...request, topics: known }, caller)
     const topics =
       answer instanceof CoordinatorError
         ? known.map((topic) => ({ ...topic, partitions: withError(topic.partitions, answer.code) }))
         : answer.topics
-    return { throttleTimeMs: 0, topics: [...topics, ...unknown] }
+    return { throttleTimeMs: 0, topics: joinTopics(topics, unknown) }
   }
 
   async fetchOffsets(request: OffsetFetchRequest, caller: Caller): Promise<OffsetFetchResponse> {
@@ -188,9 +190,11 @@ export class GroupCoordinator {
   }
 
   async deleteOffsets(request: OffsetDeleteRequest, caller: Caller): Promise<OffsetDeleteResponse> {
-    const answer = await this.#ask('delete-offsets', request.groupId, request, caller)
-    if (!(answer instanceof CoordinatorError)) return answer
-    return { errorCode: answer.code, throttleTimeMs: 0, topics: [] }
+    const { known, unknown } = resolveDelete(request.topics, this.#parts.topics)
+    const answer = await this.#ask('delete-offsets', request.groupId, { ...request, topics: known }, caller)
+    if (answer instanceof CoordinatorError) return { errorCode: answer.code, throttleTimeMs: 0, topics: [] }
+    if (answer.errorCode !== ErrorCode.NONE) return answer
+    return { ...answer, topics: joinTopics(answer.topics, unknown) }
   }
 
   /** The groups that this node coordinates. */
@@ -226,11 +230,16 @@ export class GroupCoordinator {
   }
 
   async deleteGroups(request: DeleteGroupsRequest, caller: Caller): Promise<DeleteGroupsResponse> {
-    const results = await this.#askEach('delete-groups', request.groupsNames, caller, (groupId, errorCode) => ({
-      groupId,
-      errorCode,
-      errorMessage: null,
-    }))
+    const results = await this.#askEach(
+      'delete-groups',
+      [...new Set(request.groupsNames)],
+      caller,
+      (groupId, errorCode) => ({
+        groupId,
+        errorCode,
+        errorMessage: null,
+      }),
+    )
     return { throttleTimeMs: 0, results }
   }
 
@@ -293,7 +302,7 @@ export class GroupCoordinator {
     refusal: (groupId: string, errorCode: number) => GroupCalls[K]['answer'][number],
   ): Promise<GroupCalls[K]['answer'][number][]> {
     const byPartition = new Map<number | null, string[]>()
-    for (const groupId of new Set(groupIds)) {
+    for (const groupId of groupIds) {
       const partition = this.partitionFor(groupId)
       byPartition.set(partition, [...(byPartition.get(partition) ?? []), groupId])
     }

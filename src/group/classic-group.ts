@@ -168,9 +168,10 @@ export class ClassicGroup {
       assert(choice !== undefined, `no protocol that all members of ${this.groupId} speak`)
       votes.set(choice.name, (votes.get(choice.name) ?? 0) + 1)
     }
-    let winner = ''
-    for (const [name, count] of votes) if (winner === '' || count > (votes.get(winner) as number)) winner = name
-    assert(winner !== '', `${this.groupId} elects a protocol without members`)
+    // Any name will do, the empty one too: it is the client's.
+    let winner: string | null = null
+    for (const [name, count] of votes) if (winner === null || count > (votes.get(winner) as number)) winner = name
+    assert(winner !== null, `${this.groupId} elects a protocol without members`)
     return winner
   }
 

@@ -196,7 +196,7 @@ export class Joining {
     const { memberId, groupInstanceId } = request
     if (classic.pendingJoins.has(memberId)) {
       // Ids are promised to dynamic members only.
-      if (groupInstanceId !== null) draft.reply(ticket, joinRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, memberId))
+      if (groupInstanceId !== null) draft.reply(ticket, joinRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, ''))
       else this.#add(join, memberId)
       return
     }

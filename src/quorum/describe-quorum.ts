@@ -19,17 +19,24 @@ type Replica = Partition['currentVoters'][number]
 
 /** Only the leader knows how far the others are: anyone else says so, and whoever asked goes there. */
 export function describeQuorum(facts: QuorumFacts, request: DescribeQuorumRequest): DescribeQuorumResponse {
+  // Kafka answers to this one question only, and refuses everything where more is asked.
+  const isOurs = asksForMetadata(request)
   const topics = request.topics.map(({ topicName, partitions }) => ({
     topicName,
     partitions: partitions.map(({ partitionIndex }) => {
-      const isOurs = topicName === METADATA_TOPIC && partitionIndex === 0
       if (!isOurs) return refused(partitionIndex, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
       if (facts.raft.role !== 'leader') return refused(partitionIndex, ErrorCode.NOT_LEADER_OR_FOLLOWER)
       return described(facts)
     }),
   }))
   const nodes = facts.raft.voters.voters.map(({ voterId, endpoints }) => ({ nodeId: voterId, listeners: endpoints }))
-  return { errorCode: ErrorCode.NONE, errorMessage: null, topics, nodes }
+  return { errorCode: ErrorCode.NONE, errorMessage: null, topics, nodes: isOurs ? nodes : [] }
+}
+
+function asksForMetadata({ topics }: DescribeQuorumRequest): boolean {
+  const [topic] = topics
+  if (topics.length !== 1 || topic?.partitions.length !== 1) return false
+  return topic.topicName === METADATA_TOPIC && topic.partitions[0]?.partitionIndex === 0
 }
 
 function described(facts: QuorumFacts): Partition {
@@ -70,7 +77,7 @@ function refused(partitionIndex: number, errorCode: number): Partition {
     partitionIndex,
     errorCode,
     errorMessage: errorMessage(errorCode),
-    leaderId: -1,
+    leaderId: 0,
     leaderEpoch: 0,
     highWatermark: -1,
     currentVoters: [],

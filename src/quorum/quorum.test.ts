@@ -296,12 +296,15 @@ test('who votes is written once, and again when the controller is reached elsewh
 test('the quorum is described with its one voter, which has everything', async () => {
   await withTempDir(async (dir) => {
     await running(dir, async ({ controller, logs }) => {
-      const request = {
-        topics: [{ topicName: METADATA_TOPIC, partitions: [{ partitionIndex: 0 }, { partitionIndex: 1 }] }],
-      }
-      const { topics, nodes } = controller.describeQuorum(request)
-      const [ours, other] = topics[0]?.partitions ?? []
-      assert.deepEqual([ours?.leaderId, ours?.leaderEpoch, ours?.errorCode, other?.errorCode], [1, 1, 0, 3])
+      const ask = (...partitions: number[]) =>
+        controller.describeQuorum({
+          topics: [{ topicName: METADATA_TOPIC, partitions: partitions.map((partitionIndex) => ({ partitionIndex })) }],
+        })
+      const { topics, nodes } = ask(0)
+      const ours = topics[0]?.partitions[0]
+      assert.deepEqual([ours?.leaderId, ours?.leaderEpoch, ours?.errorCode], [1, 1, 0])
+      const codes = ask(0, 1).topics[0]?.partitions.map(({ errorCode }) => errorCode)
+      assert.deepEqual(codes, [3, 3], 'this is the one question that there is')
       assert.equal(ours?.currentVoters[0]?.logEndOffset, ours?.highWatermark)
       assert.equal(ours?.currentVoters[0]?.replicaDirectoryId, logs.metaProperties.directoryId)
       assert.equal(nodes[0]?.listeners[0]?.port, 9093)

@@ -41,7 +41,8 @@ export async function deleteRecords(
       return { name, partitions: await Promise.all(results) }
     }),
   )
-  return { topics }
+  // As Kafka: nothing is said of a topic of which nothing was asked.
+  return { topics: topics.filter(({ partitions }) => partitions.length > 0) }
 }
 
 async function deleteUpTo(
@@ -56,7 +57,8 @@ async function deleteUpTo(
   if (typeof partition === 'number') return partition
   const { log } = partition
   if (log === null) return ErrorCode.KAFKA_STORAGE_ERROR
-  if (!log.config.cleanupPolicy.includes('delete')) return ErrorCode.POLICY_VIOLATION
+  const { cleanupPolicy } = log.config
+  if (cleanupPolicy.includes('compact') && !cleanupPolicy.includes('delete')) return ErrorCode.POLICY_VIOLATION
   const offset = asked.offset === HIGH_WATERMARK ? partition.highWatermark : asked.offset
   if (offset < 0 || offset > partition.highWatermark) return ErrorCode.OFFSET_OUT_OF_RANGE
   try {

@@ -4,7 +4,7 @@ import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { DescribeLogDirs, DescribeLogDirsRequest } from '../protocol/apis/describe-log-dirs.ts'
 import type { DescribeProducers, DescribeProducersRequest } from '../protocol/apis/describe-producers.ts'
 import type { OffsetForLeaderEpoch, OffsetForLeaderEpochRequest } from '../protocol/apis/offset-for-leader-epoch.ts'
-import { ErrorCode } from '../protocol/errors.ts'
+import { ErrorCode, errorMessage } from '../protocol/errors.ts'
 import type { ResponseInput } from '../protocol/schema.ts'
 import type { StrayFigures } from '../storage/stray-directories.ts'
 import type { HostedPartitions } from './hosted.ts'
@@ -47,7 +47,9 @@ export function describeProducers(
         topicNameProblem(name) === null
           ? leaderFor(hosted, name, partitionIndex, { context, leaderEpoch: -1 })
           : ErrorCode.INVALID_TOPIC_EXCEPTION
-      if (typeof partition === 'number') return { partitionIndex, errorCode: partition, activeProducers: [] }
+      if (typeof partition === 'number') {
+        return { partitionIndex, errorCode: partition, errorMessage: errorMessage(partition), activeProducers: [] }
+      }
       return { partitionIndex, errorCode: 0, activeProducers: activeProducers(partition) }
     }),
   }))

@@ -42,7 +42,16 @@ export interface ReadRequest {
 /** KIP-516. */
 const FIRST_VERSION_BY_ID = 13
 
+const UNKNOWN_EPOCH = -1
+
 const NOTHING: readonly Buffer[] = []
+
+/** Kafka refuses these before it turns to the log, and answers an empty list of transactions; null after that. */
+const REFUSED_UNREAD = new Set<number>([
+  ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+  ErrorCode.UNKNOWN_TOPIC_ID,
+  ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+])
 
 /** The partition to read for `target`, or the answer that says why there is none. */
 export function findPartition(
@@ -51,7 +60,8 @@ export function findPartition(
   request: ReadRequest,
 ): Partition | PartitionRead {
   const byName = target.topicId === NO_TOPIC_ID
-  const topic = byName ? target.topic : hosted.nameOf(target.topicId)
+  if (!byName) target.nameOfId = hosted.nameOf(target.topicId) ?? target.nameOfId
+  const topic = byName ? target.topic : target.nameOfId
   // From version 13 on there is only the id, and the zero id is none.
   if (topic === null || (byName && request.context.version >= FIRST_VERSION_BY_ID))
     return failedRead('', ErrorCode.UNKNOWN_TOPIC_ID)
@@ -62,6 +72,19 @@ export function findPartition(
     ? hosted.readable(topic, target.partition, believed)
     : hosted.led(topic, target.partition, believed)
   return typeof partition === 'number' ? failedRead(topic, partition) : partition
+}
+
+/** The answer to who asks for more than this log knows. */
+function beyond(
+  hosted: HostedPartitions,
+  partition: Partition,
+  fetchOffset: number,
+): PartitionRead | Promise<PartitionRead> {
+  const { topic } = partition.topicPartition
+  // A follower may just be behind: the client asks again, or asks the leader.
+  if (partition.leader === null) return failedRead(topic, ErrorCode.OFFSET_NOT_AVAILABLE)
+  if (!hosted.mayBeSucceeded()) return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
+  return beyondTheEnd(partition, fetchOffset)
 }
 
 /** Reads as much of `partition` as `target` and the budget allow; a value when it is in memory. */
@@ -75,14 +98,13 @@ export function readPartition(
   assert(log !== null, `${partition.name} is read without a log`)
   const { topic } = partition.topicPartition
   const { fetchOffset } = target
-  if (fetchOffset < log.logStartOffset) return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
-  if (fetchOffset > log.endOffset) {
-    // A follower may just be behind: the client asks again, or asks the leader.
-    if (partition.leader === null) return failedRead(topic, ErrorCode.OFFSET_NOT_AVAILABLE)
-    if (!hosted.mayBeSucceeded()) return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
-    return beyondTheEnd(partition, fetchOffset)
-  }
   const divergingEpoch = divergence(partition, target)
+  // Of an epoch that this log has never heard of nothing can be said either.
+  const isBeyond = divergingEpoch === null ? fetchOffset > log.endOffset : divergingEpoch.epoch === UNKNOWN_EPOCH
+  if (isBeyond) return beyond(hosted, partition, fetchOffset)
+  if (divergingEpoch === null && fetchOffset < log.logStartOffset) {
+    return failedRead(topic, ErrorCode.OFFSET_OUT_OF_RANGE)
+  }
   const { rack } = request
   const nearest = rack === '' ? null : nearestReplica(partition, { rack, fetchOffset, image: hosted.image })
   const limitOffset = partition.readLimit(request.readCommitted)
@@ -97,7 +119,7 @@ export function readPartition(
     preferredReplica: nearest,
     isHeldBack: false,
   }
-  const abortedTransactions = request.readCommitted ? [] : null
+  const abortedTransactions = request.readCommitted && divergingEpoch === null ? [] : null
   const empty: PartitionRead = { ...positions, bytes: 0, abortedTransactions, records: NOTHING }
   const maxBytes = Math.min(target.maxBytes, request.bytesLeft)
   if (nearest !== null || divergingEpoch !== null || fetchOffset >= limitOffset || (maxBytes <= 0 && !request.isFirst))
@@ -171,7 +193,7 @@ export function failedRead(topic: string, errorCode: number): PartitionRead {
     divergingEpoch: null,
     preferredReplica: null,
     isHeldBack: false,
-    abortedTransactions: null,
+    abortedTransactions: REFUSED_UNREAD.has(errorCode) ? [] : null,
     records: NOTHING,
   }
 }

@@ -9,6 +9,8 @@ export interface FetchTarget {
   readonly topic: string
   readonly topicId: string
   readonly partition: number
+  /** What the topic of the id was called when it was last known: it may be deleted while a session goes on. */
+  nameOfId: string | null
   currentLeaderEpoch: number
   fetchOffset: number
   lastFetchedEpoch: number
@@ -40,7 +42,8 @@ function targetOf({ topic, topicId }: RequestTopic, asked: RequestPartition): Fe
     topic,
     topicId,
     partition: asked.partition,
-    currentLeaderEpoch: asked.currentLeaderEpoch,
+    nameOfId: null,
+    currentLeaderEpoch: believedEpoch(asked),
     fetchOffset: asked.fetchOffset,
     lastFetchedEpoch: asked.lastFetchedEpoch,
     maxBytes: asked.partitionMaxBytes,
@@ -48,6 +51,11 @@ function targetOf({ topic, topicId }: RequestTopic, asked: RequestPartition): Fe
     toldLastStableOffset: -1,
     toldLogStartOffset: -1,
   }
+}
+
+/** Fetch takes every negative epoch for none, other requests only -1. */
+function believedEpoch({ currentLeaderEpoch }: RequestPartition): number {
+  return Math.max(currentLeaderEpoch, -1)
 }
 
 const LAST_EPOCH = 2 ** 31 - 1
@@ -104,7 +112,7 @@ export class FetchSession {
       this.#targets.set(key, targetOf(topic, asked))
       return
     }
-    known.currentLeaderEpoch = asked.currentLeaderEpoch
+    known.currentLeaderEpoch = believedEpoch(asked)
     known.fetchOffset = asked.fetchOffset
     known.lastFetchedEpoch = asked.lastFetchedEpoch
     known.maxBytes = asked.partitionMaxBytes

@@ -77,7 +77,7 @@ export class FetchSessions {
   }
 
   #create(targets: readonly FetchTarget[], usesTopicIds: boolean, nowMs: number): FetchSession | null {
-    if (targets.length === 0 || this.#partitions + targets.length > FETCH_SESSION_PARTITIONS_MAX) return null
+    if (this.#partitions + targets.length > FETCH_SESSION_PARTITIONS_MAX) return null
     if (this.#sessions.size >= FETCH_SESSIONS_MAX && !this.#evictFor(targets.length, nowMs)) return null
     let id = this.#newId()
     while (this.#sessions.has(id)) id = this.#newId()

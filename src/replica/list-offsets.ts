@@ -21,6 +21,8 @@ const EARLIEST_LOCAL = -4
 const LATEST_TIERED = -5
 const EARLIEST_PENDING_UPLOAD = -6
 const SINCE_VERSION = new Map([
+  [LATEST, 0],
+  [EARLIEST, 0],
   [MAX_TIMESTAMP, 7],
   [EARLIEST_LOCAL, 8],
   [LATEST_TIERED, 9],
@@ -39,19 +41,18 @@ export async function listOffsets(
   request: ListOffsetsRequest,
   context: Pick<RequestContext, 'version' | 'mayAccess'>,
 ): Promise<ListOffsetsAnswer> {
+  const { version } = context
+  const how = { version, readCommitted: request.isolationLevel === 1, isReplica: request.replicaId >= 0, retentionTime }
+  const knowsIsolation = request.isolationLevel === 0 || request.isolationLevel === 1
   const topics: { name: string; partitions: PartitionAnswer[] }[] = []
-  for (const { name, partitions } of request.topics) {
+  for (const [name, partitions] of askedByTopic(request)) {
     const allowed = context.mayAccess(name)
-    const twice = duplicates(partitions)
     const answers: PartitionAnswer[] = []
     topics.push({ name, partitions: answers })
-    for (const asked of partitions) {
+    for (const { asked, isTwice } of partitions.values()) {
       if (!allowed) answers.push(refused(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-      else if (twice.has(asked.partitionIndex)) answers.push(refused(asked, ErrorCode.INVALID_REQUEST))
+      else if (isTwice || !knowsIsolation) answers.push(refused(asked, ErrorCode.INVALID_REQUEST))
       else {
-        const { version } = context
-        const readCommitted = request.isolationLevel === 1
-        const how = { version, readCommitted, isReplica: request.replicaId >= 0, retentionTime }
         const answer = await listOne(hosted, name, asked, how)
         answers.push(version < LEADER_EPOCH_VERSION ? { ...answer, leaderEpoch: -1 } : answer)
       }
@@ -60,14 +61,18 @@ export async function listOffsets(
   return { topics }
 }
 
-function duplicates(partitions: readonly Asked[]): ReadonlySet<number> {
-  const seen = new Set<number>()
-  const twice = new Set<number>()
-  for (const { partitionIndex } of partitions) {
-    if (seen.has(partitionIndex)) twice.add(partitionIndex)
-    seen.add(partitionIndex)
+/** As Kafka answers: each topic and each partition once, and no topic of which nothing was asked. */
+function askedByTopic({ topics }: ListOffsetsRequest): Map<string, Map<number, { asked: Asked; isTwice: boolean }>> {
+  const byTopic = new Map<string, Map<number, { asked: Asked; isTwice: boolean }>>()
+  for (const { name, partitions } of topics) {
+    if (partitions.length === 0) continue
+    const known = byTopic.get(name) ?? new Map<number, { asked: Asked; isTwice: boolean }>()
+    byTopic.set(name, known)
+    for (const asked of partitions) {
+      known.set(asked.partitionIndex, { asked, isTwice: known.has(asked.partitionIndex) })
+    }
   }
-  return twice
+  return byTopic
 }
 
 async function listOne(
@@ -76,7 +81,9 @@ async function listOne(
   asked: Asked,
   how: How & { retentionTime(): RetentionTime },
 ): Promise<PartitionAnswer> {
-  if (how.version < (SINCE_VERSION.get(asked.timestamp) ?? 0)) return refused(asked, ErrorCode.UNSUPPORTED_VERSION)
+  // No other time before 1970 can be asked for.
+  const since = asked.timestamp < 0 ? (SINCE_VERSION.get(asked.timestamp) ?? Number.POSITIVE_INFINITY) : 0
+  if (how.version < since) return refused(asked, ErrorCode.UNSUPPORTED_VERSION)
   const leaderEpoch = asked.currentLeaderEpoch
   const partition = hosted.led(topic, asked.partitionIndex, { topicId: NO_TOPIC_ID, leaderEpoch })
   if (typeof partition === 'number') return refused(asked, partition)

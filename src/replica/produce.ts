@@ -24,6 +24,12 @@ const ADMIN_CLIENT_ID = '__admin_client'
  */
 const UNWRITTEN_BYTES_MAX = 16 * 1024 * 1024
 
+/** KIP-516. */
+const FIRST_VERSION_BY_ID = 13
+
+/** Refusals with which Kafka does not tell where the log starts. */
+const TELLS_NO_LOG_START = new Set<number>([ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE])
+
 /** What there is to say about one partition of a request; changed in place until the answer leaves. */
 interface Outcome {
   readonly index: number
@@ -87,7 +93,9 @@ class PendingProduce implements Expiring {
 
   run(): ProduceAnswer | Promise<ProduceAnswer> {
     for (const { name, topicId, partitionData } of this.#request.topicData) {
-      const byId = topicId !== NO_TOPIC_ID
+      // As Kafka: nothing is said of a topic of which nothing came.
+      if (partitionData.length === 0) continue
+      const byId = this.#context.version >= FIRST_VERSION_BY_ID || topicId !== NO_TOPIC_ID
       const topic = byId ? this.#parts.hosted.nameOf(topicId) : name
       const outcomes: Outcome[] = []
       this.#topics.push({ name, topicId, partitionResponses: outcomes })
@@ -143,8 +151,6 @@ class PendingProduce implements Expiring {
   }
 
   #topicError(topic: string | null): number {
-    const { acks } = this.#request
-    if (acks !== 0 && acks !== 1 && acks !== -1) return ErrorCode.INVALID_REQUIRED_ACKS
     if (topic === null) return ErrorCode.UNKNOWN_TOPIC_ID
     if (!this.#context.mayAccess(topic)) return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if (isInternalTopic(topic) && this.#context.clientId !== ADMIN_CLIENT_ID) return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -159,19 +165,24 @@ class PendingProduce implements Expiring {
     const { traffic } = partition
     traffic.produceRequests += 1
     const { acks } = this.#request
-    if (acks === -1 && leader.isUnderMinInsync) {
-      const message = `The size of the current ISR ${leader.isr.length} is insufficient to satisfy the min.isr requirement of ${leader.effectiveMinInsync} for partition ${partition.name}`
-      return this.#refuse(outcome, ErrorCode.NOT_ENOUGH_REPLICAS, message, topic)
-    }
     const wallMs = this.#parts.clock.wallMs()
     const bytes = records === null || records.length === 0 ? null : oneBuffer(records)
     const checked = validateProducedBatch(bytes, partition.limits, {
       produceVersion: this.#context.version,
       nowMs: wallMs,
     })
+    if (checked.kind === 'refused' && checked.isOfRequest) {
+      return this.#refuse(outcome, checked.errorCode, checked.message, topic)
+    }
+    if (acks !== 0 && acks !== 1 && acks !== -1)
+      return this.#refuse(outcome, ErrorCode.INVALID_REQUIRED_ACKS, null, topic)
+    if (acks === -1 && leader.isUnderMinInsync) {
+      const message = `The size of the current ISR ${leader.isr.length} is insufficient to satisfy the min.isr requirement of ${leader.effectiveMinInsync} for partition ${partition.name}`
+      return this.#refuse(outcome, ErrorCode.NOT_ENOUGH_REPLICAS, message, topic)
+    }
     if (checked.kind === 'refused') {
       outcome.recordErrors = checked.recordErrors.map(recordErrorOf)
-      outcome.logStartOffset = log.logStartOffset
+      if (!TELLS_NO_LOG_START.has(checked.errorCode)) outcome.logStartOffset = log.logStartOffset
       return this.#refuse(outcome, checked.errorCode, checked.message, topic)
     }
     const { batch } = checked
@@ -180,7 +191,10 @@ class PendingProduce implements Expiring {
       return this.#refuse(outcome, ErrorCode.INVALID_TXN_STATE, message, topic)
     }
     const verdict = log.checkProducer(batch)
-    if (verdict.kind === 'refuse') return this.#refuse(outcome, verdict.errorCode, verdict.message, topic)
+    if (verdict.kind === 'refuse') {
+      outcome.logStartOffset = log.logStartOffset
+      return this.#refuse(outcome, verdict.errorCode, verdict.message, topic)
+    }
     if (verdict.kind === 'duplicate') {
       this.#parts.metrics.produceDuplicates += 1
       outcome.baseOffset = verdict.baseOffset

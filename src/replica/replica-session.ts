@@ -12,6 +12,7 @@ export class ReplicaTarget implements FetchTarget, Watcher {
   readonly topic: string
   readonly topicId: string
   readonly partition: number
+  nameOfId: string | null = null
   currentLeaderEpoch = -1
   fetchOffset = 0
   lastFetchedEpoch = -1

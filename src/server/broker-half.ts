@@ -45,6 +45,7 @@ export class BrokerHalf {
       config: groupConfigOf(image, broker),
       topics: {
         idOf: (name) => options.image().topic(name)?.topicId ?? null,
+        partitionsOf: (name) => options.image().topic(name)?.partitions.length ?? 0,
         nameOf: (id) => options.image().topicById(id)?.name ?? null,
       },
       partitionCount: () => options.image().topic(OFFSETS_TOPIC)?.partitions.length ?? null,

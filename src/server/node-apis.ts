@@ -1,6 +1,7 @@
 import type { BrokerContext } from '../controller/config-view.ts'
 import { supportedFeatures } from '../controller/features.ts'
 import type { GroupCoordinator } from '../coordinator/group-coordinator.ts'
+import { METADATA_TOPIC } from '../model/ids.ts'
 import { BrokerHeartbeat } from '../protocol/apis/broker-heartbeat.ts'
 import type { Quorum } from '../quorum/quorum.ts'
 import type { ReplicaManager } from '../replica/replica-manager.ts'
@@ -78,6 +79,9 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
   ])
 }
 
+/** The one thing that DescribeQuorum tells of. */
+const OF_METADATA = { topics: [{ topicName: METADATA_TOPIC, partitions: [{ partitionIndex: 0 }] }] }
+
 /** What a controller serves on the listener of the quorum. */
 export function controllerApis(parts: ControllerApiParts): readonly ServedApi[] {
   const { source, broker, quorum, side, watch, logLevel = NO_LOGGER } = parts
@@ -88,7 +92,7 @@ export function controllerApis(parts: ControllerApiParts): readonly ServedApi[] 
     envelope(side),
     describeConfigs(source, broker, () => new Map([[ROOT_LOGGER, logLevel.get()]])),
     describeQuorum((request) => quorum.describeQuorum(request)),
-    describeControllers(source, () => quorum.describeQuorum({ topics: [] }).nodes),
+    describeControllers(source, () => quorum.describeQuorum(OF_METADATA).nodes),
   ])
 }
 

@@ -82,7 +82,7 @@ test('what Apache Kafka wrote about its groups is loaded', {
   const coordinator = new GroupCoordinator({
     env: world.env,
     config: DEFAULT_GROUP_CONFIG,
-    topics: { idOf: () => null, nameOf: () => null },
+    topics: { idOf: () => null, nameOf: () => null, partitionsOf: () => 0 },
     partitionCount: () => 3,
     groupOperations: 0,
   })

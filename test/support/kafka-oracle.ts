@@ -108,6 +108,7 @@ export function kafkaProperties(options: {
   /** All nodes of the cluster, by their controller listeners. */
   voters: readonly { nodeId: number; address: string }[]
   config: Readonly<Record<string, string>>
+  dynamicVoters?: boolean
 }): string {
   const properties: Record<string, string> = {
     'process.roles': 'broker,controller',
@@ -115,7 +116,10 @@ export function kafkaProperties(options: {
     listeners: `PLAINTEXT://${options.address},CONTROLLER://${options.controllerAddress}`,
     'controller.listener.names': 'CONTROLLER',
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
-    'controller.quorum.voters': options.voters.map(({ nodeId, address }) => `${nodeId}@${address}`).join(','),
+    [options.dynamicVoters === true ? 'controller.quorum.bootstrap.servers' : 'controller.quorum.voters']:
+      options.voters
+        .map(({ nodeId, address }) => (options.dynamicVoters === true ? address : `${nodeId}@${address}`))
+        .join(','),
     'log.dirs': options.dataDirectory,
     ...(options.zone === null ? {} : { 'broker.rack': options.zone }),
     ...(options.voters.length === 1 ? singleCopies : {}),

@@ -20,6 +20,10 @@ export interface ServerOptions {
   /** Put before the server's own command: `strace …`, `taskset …`. */
   readonly wrapper?: readonly string[]
   readonly env?: Record<string, string>
+  /** Of Kafka's JVM, instead of its start script's: `384M`. */
+  readonly heap?: string
+  /** A Kafka whose voters can come and go, as Millrace's can. */
+  readonly dynamicVoters?: boolean
   /** Left out, the node is a cluster of its own, on free ports of loopback. */
   readonly place?: Place
 }
@@ -173,6 +177,7 @@ export class Server {
       'bWlsbHJhY2UtdGVzdC0wMQ',
       '-c',
       this.#writeKafkaProperties(),
+      ...(this.#options.dynamicVoters === true ? ['--standalone'] : []),
     ])
   }
 
@@ -180,13 +185,26 @@ export class Server {
     mkdirSync(this.dataDirectory, { recursive: true })
     const file = join(this.#directory, 'server.properties')
     const { dataDirectory, place } = this
-    writeFileSync(file, kafkaProperties({ ...place, dataDirectory, config: this.#options.config ?? {} }))
+    writeFileSync(
+      file,
+      kafkaProperties({
+        ...place,
+        dataDirectory,
+        config: this.#options.config ?? {},
+        dynamicVoters: this.#options.dynamicVoters === true,
+      }),
+    )
     return file
   }
 
   async #kafkaCommand(): Promise<[string, string[]]> {
     await this.kafkaFormat()
-    return ['java', [...serverJvmFlags, '-cp', `${kafkaLibs()}/*`, 'kafka.Kafka', this.#writeKafkaProperties()]]
+    const { heap } = this.#options
+    const size = heap === undefined ? [] : [`-Xmx${heap}`, `-Xms${heap}`]
+    return [
+      'java',
+      [...serverJvmFlags, ...size, '-cp', `${kafkaLibs()}/*`, 'kafka.Kafka', this.#writeKafkaProperties()],
+    ]
   }
 
   #millraceCommand(): [string, string[]] {

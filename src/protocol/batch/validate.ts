@@ -79,6 +79,8 @@ export interface BatchRefusal {
   readonly errorCode: number
   readonly message: string
   readonly recordErrors: readonly RecordError[]
+  /** By the form of the request alone, before the log was looked at. */
+  readonly isOfRequest: boolean
 }
 
 /** The first Produce version in which zstd may be used (KIP-110). */
@@ -105,7 +107,7 @@ export function validateProducedBatch(
   { produceVersion, nowMs }: { produceVersion: number; nowMs: number },
 ): ProducedBatch {
   const framed = frameBatch(records, produceVersion)
-  if (!Buffer.isBuffer(framed)) return framed
+  if (!Buffer.isBuffer(framed)) return { ...framed, isOfRequest: true }
   return checkHeader(framed, limits) ?? checkRecords(framed, limits, nowMs)
 }
 
@@ -133,6 +135,7 @@ function frameBatch(records: Buffer | null, produceVersion: number): Buffer | Ba
   if (produceVersion < ZSTD_PRODUCE_VERSION && codecOf(records, 0) === 'zstd') {
     return refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, `${request} are not allowed to use ZStandard compression`)
   }
+  if (produceVersion < ZSTD_PRODUCE_VERSION && codecOf(records, 0) === null) return unknownCodec(records)
   if (claimedBatchBytes(records, claimed) !== 0) {
     return refused(
       ErrorCode.INVALID_RECORD,
@@ -162,11 +165,13 @@ function checkHeader(batch: Buffer, limits: BatchLimits): BatchRefusal | null {
     const message = `Record is corrupt (stored crc = ${crc(batch, 0)}, computed crc = ${computed}) ${where}`
     return refused(ErrorCode.CORRUPT_MESSAGE, message)
   }
-  if (codecOf(batch, 0) === null) {
-    return refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, `Unknown compression type ${codecNumber(batch, 0)} ${where}`)
-  }
+  if (codecOf(batch, 0) === null) return unknownCodec(batch)
   const reason = invalidHeader(batch)
   return reason === null ? null : refused(ErrorCode.INVALID_RECORD, `${reason} ${where}`)
+}
+
+function unknownCodec(batch: Buffer): BatchRefusal {
+  return refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, `Unknown compression type ${codecNumber(batch, 0)}`)
 }
 
 function invalidHeader(batch: Buffer): string | null {
@@ -267,7 +272,7 @@ class RecordErrors {
     const message = this.#anyTimestamp
       ? 'One or more records have been rejected due to invalid timestamp'
       : `One or more records have been rejected due to ${this.#count} record errors in total`
-    return { kind: 'refused', errorCode: code, message, recordErrors: this.#errors }
+    return { kind: 'refused', errorCode: code, message, recordErrors: this.#errors, isOfRequest: false }
   }
 }
 
@@ -321,7 +326,7 @@ function tooLarge(bytes: number, limits: BatchLimits): BatchRefusal {
 }
 
 function refused(errorCode: number, message: string): BatchRefusal {
-  return { kind: 'refused', errorCode, message, recordErrors: NO_RECORD_ERRORS }
+  return { kind: 'refused', errorCode, message, recordErrors: NO_RECORD_ERRORS, isOfRequest: false }
 }
 
 const NO_RECORD_ERRORS: readonly RecordError[] = []

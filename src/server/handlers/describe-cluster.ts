@@ -72,7 +72,8 @@ function refused(endpointType: number, here: string, wanted: string): Response {
     errorMessage: isKnown
       ? `The request was sent to an endpoint of type ${here}, but we wanted an endpoint of type ${wanted}`
       : `Unsupported endpoint type ${endpointType}`,
-    endpointType,
+    // Not the one that was asked for: Kafka leaves the field at its default.
+    endpointType: EndpointType.brokers,
     clusterId: '',
     brokers: [],
   }

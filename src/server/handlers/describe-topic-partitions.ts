@@ -107,5 +107,6 @@ function absent(name: string): TopicAnswer {
     topicId: NO_TOPIC_ID,
     isInternal: isInternalTopic(name),
     partitions: [],
+    topicAuthorizedOperations: TOPIC_OPERATIONS,
   }
 }

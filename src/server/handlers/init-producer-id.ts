@@ -14,8 +14,9 @@ const NO_PRODUCER = { producerId: -1, producerEpoch: -1 }
  * id it comes with: its old one may go on writing, and nobody needs it fenced. Transactions are not served by this version.
  */
 export function initProducerId(ids: ProducerIds): ServedApi {
-  return serve(InitProducerId, async ({ transactionalId }) => {
-    if (transactionalId !== null) return { errorCode: ErrorCode.INVALID_REQUEST, ...NO_PRODUCER }
+  return serve(InitProducerId, async ({ transactionalId, producerId, producerEpoch }) => {
+    const isHalfNamed = (producerId === -1) !== (producerEpoch === -1)
+    if (transactionalId !== null || isHalfNamed) return { errorCode: ErrorCode.INVALID_REQUEST, ...NO_PRODUCER }
     const answer = await ids.next()
     if ('errorCode' in answer) return { errorCode: answer.errorCode, ...NO_PRODUCER }
     return { errorCode: ErrorCode.NONE, producerId: answer.producerId, producerEpoch: 0 }

@@ -145,7 +145,9 @@ function namedTopics(
       topicId,
       isInternal: name !== null && isInternalTopic(name),
       partitions: [],
-      topicAuthorizedOperations: includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : OPERATIONS_OMITTED,
+      // Of an id that nobody knows Kafka does not say what may be done with it.
+      topicAuthorizedOperations:
+        includeTopicAuthorizedOperations && name !== null ? TOPIC_OPERATIONS : OPERATIONS_OMITTED,
     })
   }
   return [...answers.values()]

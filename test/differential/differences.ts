@@ -1,0 +1,151 @@
+import type { Difference } from './compare.ts'
+import type { Body, Step } from './step.ts'
+
+/** A difference with the request and the answers that it stands in. */
+export interface Found extends Difference {
+  readonly step: Step
+  readonly sent: Body
+  readonly answer: Body | undefined
+  readonly ourAnswer: Body | undefined
+}
+
+interface Entry {
+  readonly id: string
+  /** One or more, by comma; `*` for any. */
+  readonly api: string
+  /** Of the field, names only. */
+  readonly path: RegExp
+  readonly when?: (found: Found) => boolean
+  readonly what: string
+  readonly kafka: string
+  readonly millrace: string
+  readonly why: string
+}
+
+/** Keys of the APIs that Kafka advertises to clients and Millrace does not serve yet. */
+const NOT_SERVED = new Set([
+  17, 24, 25, 26, 27, 28, 29, 30, 31, 34, 36, 38, 39, 40, 41, 48, 49, 50, 51, 65, 66, 68, 69, 71, 72, 76, 77, 78, 79,
+  83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93,
+])
+
+export const differences: readonly Entry[] = [
+  {
+    id: 'durability.mode',
+    api: 'CreateTopics, DescribeConfigs',
+    path: /^(topics|results)\.configs\[\]$/,
+    when: ({ ours }) => (ours as Body | undefined)?.['name'] === 'durability.mode',
+    what: 'configs of a topic',
+    kafka: 'has no such config',
+    millrace: 'lists durability.mode',
+    why: 'A topic chooses whether an acknowledgement waits for fsync; clients show configs that they do not know like any other.',
+  },
+  {
+    id: 'min.insync.replicas of the cluster',
+    api: 'CreateTopics, DescribeConfigs',
+    path: /^(topics|results)\.configs\.(configSource|synonyms.*)$/,
+    when: ({ at }) => at.includes('[min.insync.replicas]'),
+    what: 'where the value of min.insync.replicas comes from',
+    kafka: "sets it as the cluster's default when it is formatted, at 1 (KIP-966)",
+    millrace: 'derives it from the number of nodes and replicas until somebody sets it',
+    why: 'A default that was stored on one node would stay at 1 when more nodes join. The value that counts is the same here.',
+  },
+  {
+    id: 'APIs not served',
+    api: 'ApiVersions',
+    path: /^apiKeys\[\]$/,
+    when: ({ theirs, ours }) => ours === undefined && NOT_SERVED.has((theirs as Body)['apiKey'] as number),
+    what: 'APIs that are advertised',
+    kafka: 'also those of transactions, security, quotas, telemetry, and of consumer, share and streams groups',
+    millrace: 'only what it serves',
+    why: 'Clients ask for no more than what is advertised.',
+  },
+  {
+    id: 'features not served',
+    api: 'ApiVersions',
+    path: /^(supported|finalized)Features/,
+    when: ({ at }) => /\[(group|share|streams|transaction)\.version\]/.test(at),
+    what: 'features that are advertised',
+    kafka: 'also those of transactions and of consumer, share and streams groups',
+    millrace: 'only those of what it serves',
+    why: 'Clients use a feature only where it is finalized.',
+  },
+  {
+    id: 'groups that nobody joined',
+    api: 'DescribeGroups, ListGroups, DeleteGroups, OffsetDelete, JoinGroup',
+    path: /^(groups\[\]|groups\.(groupState|errorCode|authorizedOperations)|results\.errorCode|errorCode|topics\[\])$/,
+    when: (found) => isGhost(found),
+    what: 'a group of which only a member id was given out, and to which that member never came',
+    kafka: 'lists it as Empty until the next check of expired offsets, ten minutes at most',
+    millrace: 'has forgotten it',
+    why: 'Nothing was ever written of it: after a restart Kafka does not know it either.',
+  },
+  {
+    id: 'values as they were set',
+    api: 'CreateTopics, DescribeConfigs',
+    path: /^(topics|results)\.configs\.(value|synonyms\.value)$/,
+    when: ({ theirs, ours }) =>
+      typeof theirs === 'string' && theirs !== ours && theirs.replace(/\s/g, '').toLowerCase() === ours,
+    what: 'the value of a config that was set with blanks, or as TRUE',
+    kafka: 'shows what was set',
+    millrace: 'shows what it is taken for: 5000, compact,delete, true',
+    why: 'It is the same value.',
+  },
+  {
+    id: 'overtaken requests',
+    api: 'JoinGroup, SyncGroup',
+    path: /^outcome$/,
+    when: ({ theirs, ourAnswer }) => theirs === 'no answer' && ourAnswer?.['errorCode'] === REBALANCE_IN_PROGRESS,
+    what: 'a request that waits in a group, when its member sends another one',
+    kafka: 'forgets the first, and never answers it',
+    millrace: 'answers the first with REBALANCE_IN_PROGRESS',
+    why: 'A client that still waits for it is set free; others do not notice.',
+  },
+  {
+    id: 'groups without a record',
+    api: 'ListGroups',
+    path: /^groups\[\]$/,
+    when: ({ theirs, ours }) => theirs === undefined && BEGINNING.has((ours as Body)['groupState'] as string),
+    what: 'a group whose first generation is coming together',
+    kafka: 'lists it when something of the same partition of __consumer_offsets has been written',
+    millrace: 'lists it at once',
+    why: 'Nobody can rely on a group being hidden for a moment.',
+  },
+  {
+    id: 'reason instead of UNKNOWN_SERVER_ERROR',
+    api: '*',
+    path: /errorCode$/i,
+    when: ({ theirs, ours }) => theirs === -1 && typeof ours === 'number' && ours > 0,
+    what: 'senseless values that Kafka has no check for',
+    kafka: 'fails inside and answers UNKNOWN_SERVER_ERROR',
+    millrace: 'names what is wrong, mostly INVALID_REQUEST',
+    why: 'Neither code makes a client try again, and ours says more.',
+  },
+]
+
+/** Before version 4 there is no state in the answer. */
+const BEGINNING = new Set(['PreparingRebalance', 'CompletingRebalance', ''])
+const REBALANCE_IN_PROGRESS = 27
+const GROUP_ID_NOT_FOUND = 69
+const INCONSISTENT_GROUP_PROTOCOL = 23
+const UNKNOWN_MEMBER_ID = 25
+
+/** Kafka answers as of an empty group without a protocol, Millrace as of none. */
+function isGhost({ step, path, theirs, ours }: Found): boolean {
+  if (path === 'groups.groupState') return theirs === 'Empty' && ours === 'Dead'
+  if (path === 'groups.authorizedOperations') return step.version >= 6
+  if (path === 'groups[]') return ours === undefined && (theirs as Body)['protocolType'] === ''
+  if (path === 'topics[]') return step.api.name === 'OffsetDelete' && ours === undefined
+  if (step.api.name === 'JoinGroup') return theirs === INCONSISTENT_GROUP_PROTOCOL && ours === UNKNOWN_MEMBER_ID
+  return theirs === 0 && ours === GROUP_ID_NOT_FOUND
+}
+
+/** The entry of the table that explains a difference, by its id. */
+export function explained(found: Found): string | null {
+  const entry = differences.find(
+    ({ api, path, when }) =>
+      (api === '*' || api.split(', ').includes(found.step.api.name)) &&
+      path.test(found.path) &&
+      (when?.(found) ?? true),
+  )
+  return entry?.id ?? null
+}

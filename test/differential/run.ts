@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { compareOutcomes, type Difference } from './compare.ts'
+import { explained } from './differences.ts'
+import { Pairs } from './pairs.ts'
+import type { Asked, Outcome, Side } from './side.ts'
+import type { Body, Step } from './step.ts'
+import { FOREIGN_PRODUCERS } from './steps/produce.ts'
+import { cleanUp } from './clean-up.ts'
+
+/** Longer than anything may take that does not wait for others. */
+const ANSWER_MS = 10_000
+/** One side has answered what may wait: the other has this long. */
+const LAGGARD_MS = 8000
+
+export interface Both {
+  readonly kafka: Side
+  readonly millrace: Side
+}
+
+/** A step whose answers differ in ways that the table does not explain. */
+export interface Unexplained {
+  readonly index: number
+  /** Of the step after which it showed: what waits is answered later. */
+  readonly shownAt: number
+  readonly step: Step
+  readonly sent: Body
+  readonly differences: readonly Difference[]
+  readonly theirs: Outcome
+  readonly ours: Outcome
+}
+
+export interface SequenceResult {
+  readonly requests: number
+  readonly unexplained: Unexplained | null
+}
+
+/** An answer that waits for nobody comes within this after the coordinator has looked at its request. */
+const SOON_MS = 20
+
+interface Pending {
+  readonly index: number
+  readonly step: Step
+  readonly theirs: Asked
+  readonly ours: Asked
+}
+
+/** What changes the metadata: what follows waits until the brokers show it. */
+const CHANGES = new Set([
+  'CreateTopics',
+  'DeleteTopics',
+  'CreatePartitions',
+  'AlterConfigs',
+  'IncrementalAlterConfigs',
+  'AlterPartitionReassignments',
+])
+
+/** Runs the steps on both sides, one after the other, up to the first that differs. */
+export async function runSequence(
+  both: Both,
+  steps: readonly Step[],
+  prefix: string,
+  used: Set<string>,
+): Promise<SequenceResult> {
+  const run = new Run(both, prefix, used)
+  try {
+    for (const [index, step] of steps.entries()) {
+      const unexplained = await run.step(index, step)
+      if (unexplained !== null) return { requests: index + 1, unexplained }
+    }
+    return { requests: steps.length, unexplained: null }
+  } finally {
+    for (const side of [both.kafka, both.millrace]) {
+      side.endSequence()
+      await cleanUp(side)
+    }
+  }
+}
+
+class Run {
+  readonly #both: Both
+  readonly #prefix: string
+  readonly #used: Set<string>
+  readonly #pairs = new Pairs()
+  #waiting: Pending[] = []
+  #changed = false
+  #at = 0
+
+  constructor(both: Both, prefix: string, used: Set<string>) {
+    this.#both = both
+    this.#prefix = prefix
+    this.#used = used
+    for (const id of FOREIGN_PRODUCERS) this.#pairs.match('producer', id, id)
+  }
+
+  async step(index: number, step: Step): Promise<Unexplained | null> {
+    this.#at = index
+    const { kafka, millrace } = this.#both
+    if (this.#changed) await Promise.all([kafka.catchUp(), millrace.catchUp()])
+    this.#changed = CHANGES.has(step.api.name)
+    const [theirs, ours] = await Promise.all([kafka.send(step), millrace.send(step)])
+    const pending = { index, step, theirs, ours }
+    if (step.waitsIn !== undefined) {
+      const groupId = step.waitsIn
+      await Promise.all([kafka.passGroup(groupId), millrace.passGroup(groupId)])
+      this.#waiting.push(pending)
+      return this.#settled(step.answeredMs)
+    }
+    return (await this.#judge(pending, ANSWER_MS)) ?? (await this.#settled())
+  }
+
+  /** Judges what has been answered by now of what may wait. */
+  async #settled(withinMs = SOON_MS): Promise<Unexplained | null> {
+    if (this.#waiting.length === 0) return null
+    // The answers that this step has set free are on their way; one that waits for others does not come in this time.
+    const outcomes = this.#waiting.flatMap(({ theirs, ours }) => [theirs.outcome, ours.outcome])
+    await Promise.race([...outcomes, sleep(withinMs)])
+    await sleep(2)
+    for (const pending of [...this.#waiting]) {
+      if (!pending.theirs.settled && !pending.ours.settled) continue
+      this.#waiting = this.#waiting.filter((other) => other !== pending)
+      const unexplained = await this.#judge(pending, LAGGARD_MS)
+      if (unexplained !== null) return unexplained
+    }
+    return null
+  }
+
+  async #judge(pending: Pending, patienceMs: number): Promise<Unexplained | null> {
+    const { index, step } = pending
+    const [theirs, ours] = await Promise.all([within(pending.theirs, patienceMs), within(pending.ours, patienceMs)])
+    const differences = compareOutcomes(step, theirs, ours, this.#pairs, this.#prefix).filter((difference) => {
+      const entry = explained({ step, sent: ours.sent, answer: theirs.answer, ourAnswer: ours.answer, ...difference })
+      if (entry !== null) this.#used.add(entry)
+      return entry === null
+    })
+    learn(step, theirs, this.#both.kafka)
+    learn(step, ours, this.#both.millrace)
+    return differences.length === 0
+      ? null
+      : { index, shownAt: this.#at, step, sent: theirs.sent, differences, theirs, ours }
+  }
+}
+
+function learn(step: Step, { answer }: Outcome, side: Side): void {
+  if (answer !== undefined) step.learn?.(answer, (key, value) => side.memory.set(key, value))
+}
+
+async function within(asked: Asked, ms: number): Promise<Outcome> {
+  const late = new AbortController()
+  const timeout = sleep(ms, null, { signal: late.signal }).catch(() => null)
+  const outcome = await Promise.race([asked.outcome, timeout])
+  late.abort()
+  return outcome ?? { sent: {}, kind: 'no answer' }
+}
