@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { CommandError, ExitCode } from './exit-code.ts'
+import { addBench } from './bench/command.ts'
 import { addCluster } from './cluster/command.ts'
+import { addCompletion } from './completion/command.ts'
 import { addConsume } from './consume/command.ts'
 import { addDev } from './dev/command.ts'
 import { addDoctor } from './doctor/command.ts'
@@ -11,6 +13,7 @@ import { addGroup } from './group/command.ts'
 import { addProduce } from './produce/command.ts'
 import { addStart } from './start/command.ts'
 import { addTopic } from './topic/command.ts'
+import { KAFKA_TOOLS } from './kafka/names.ts'
 import { VERSION } from './version.ts'
 
 const EXIT_CODES = `
@@ -18,12 +21,16 @@ Exit codes: 0 done, 1 the command failed, 2 wrong usage or configuration, 3 the 
 4 an address cannot be bound, 5 no answer from the cluster, 70 a bug in Millrace.`
 
 /** Runs one command line and returns the process's exit code. Verbs load their own code only when they are run. */
-export async function run(argv: readonly string[]): Promise<ExitCode> {
+export async function run(argv: readonly string[]): Promise<number> {
+  const [first = '', ...rest] = argv
+  const tool = first.replace(/\.sh$/, '')
+  if (KAFKA_TOOLS.includes(tool)) return (await import('./kafka/main.ts')).runKafkaTool(tool, rest)
   const program = new Command('millrace')
     .description('A shared, durable message log that speaks the Kafka protocol.')
     .addHelpText('after', EXIT_CODES)
     .version(VERSION)
     .exitOverride()
+    .enablePositionalOptions()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'millrace: ')) })
     .showSuggestionAfterError()
   addStart(program)
@@ -31,12 +38,14 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   addProduce(program)
   addConsume(program)
   addGroup(program)
+  addBench(program)
   addCluster(program)
   addDev(program)
   addDoctor(program)
   addDump(program)
   addEstimate(program)
   addExplain(program)
+  addCompletion(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return ExitCode.ok

@@ -167,11 +167,20 @@ export class Admin {
 
   /** `partitions` is the new total of each topic. */
   async createPartitions(
-    topics: readonly { readonly name: string; readonly partitions: number }[],
+    topics: readonly {
+      readonly name: string
+      readonly partitions: number
+      /** Node ids for each new partition; the controller's choice when left out. */
+      readonly assignments?: readonly (readonly number[])[]
+    }[],
     { validateOnly = false } = {},
   ): Promise<ItemResult[]> {
     const response = await this.#change(CreatePartitions, {
-      topics: topics.map(({ name, partitions }) => ({ name, count: partitions, assignments: null })),
+      topics: topics.map(({ name, partitions, assignments }) => ({
+        name,
+        count: partitions,
+        assignments: assignments?.map((brokerIds) => ({ brokerIds })) ?? null,
+      })),
       timeoutMs: DECISION_TIMEOUT_MS,
       validateOnly,
     })

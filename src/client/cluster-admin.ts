@@ -52,6 +52,7 @@ export interface PartitionState extends TopicPartition {
   readonly replicas: readonly number[]
   readonly isr: readonly number[]
   readonly eligible: readonly number[]
+  readonly lastEligible: readonly number[]
   readonly offline: readonly number[]
   readonly laggards: readonly LaggardDescription[]
 }
@@ -226,6 +227,7 @@ function stateOf(
     replicas: partition.replicaNodes,
     isr: partition.isrNodes,
     eligible: partition.eligibleLeaderReplicas ?? [],
+    lastEligible: partition.lastKnownElr ?? [],
     offline: partition.offlineReplicas,
     laggards: partition.laggards,
   }

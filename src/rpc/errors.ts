@@ -13,12 +13,15 @@ export class BrokerError extends ClientError {
   readonly code: string
   readonly errorCode: number
   readonly retriable: boolean
+  /** As the server put it; null: it gave the code alone. */
+  readonly serverMessage: string | null
 
   constructor(errorCode: number, what: string, options: ErrorOptions & { message?: string | null } = {}) {
     super(`${what}: ${options.message || errorMessage(errorCode)} (${errorName(errorCode)})`, options)
     this.code = errorName(errorCode)
     this.errorCode = errorCode
     this.retriable = isRetriable(errorCode)
+    this.serverMessage = options.message || null
   }
 }
 

@@ -22,6 +22,7 @@ function partition(number: number, change: Partial<PartitionState> = {}): Partit
     replicas: [1, 2, 3],
     isr: [1, 2, 3],
     eligible: [],
+    lastEligible: [],
     offline: [],
     laggards: [],
   }

@@ -3,13 +3,41 @@ import { print, table } from '../output.ts'
 import { parseDuration } from '../records/time-text.ts'
 import type { EstimateFlags } from './command.ts'
 import { formatQuantity, parseQuantity, QUANTITY_MAX } from './quantities.ts'
-import { type HostLimits, size, type Workload } from './sizing.ts'
+import { hostAs, type Measured, measuredOf, readMeasured } from './measured.ts'
+import { type Figure, type HostLimits, size, type Workload } from './sizing.ts'
 
 export async function estimate(flags: EstimateFlags): Promise<void> {
-  const figures = size(workloadOf(flags), hostOf(flags))
-  const rows = figures.map(({ name, value, unit, formula }) => [name, formatQuantity(value, unit), `= ${formula}`])
-  await print(flags.format, figures, table(['what', 'needs', ''], rows))
+  const load = workloadOf(flags)
+  const host = hostOf(flags)
+  const figures = size(load, host)
+  const measured = await measuredRates(flags, load)
+  if (measured === null) return print(flags.format, figures, linesOf(figures))
+  const again = size(load, hostAs(measured, host))
+  const json = { assumed: figures, measured: { notes: measured.notes, figures: again } }
+  const notes = measured.notes.map((note) => `  ${note}`)
+  const head = ['', 'the same with what this build was measured to do, one node a host:', ...notes]
+  await print(flags.format, json, [...linesOf(figures), ...head, ...linesOf(again)])
 }
+
+function linesOf(figures: readonly Figure[]): string[] {
+  const rows = figures.map(({ name, value, unit, formula }) => [name, formatQuantity(value, unit), `= ${formula}`])
+  return table(['what', 'needs', ''], rows)
+}
+
+/** Null: the limits that were assumed will do. */
+async function measuredRates(
+  { measured, measure }: EstimateFlags,
+  { recordBytes }: Workload,
+): Promise<Measured | null> {
+  if (measured !== undefined && measure === true) return refuse('--measured or --measure, not both')
+  if (measured !== undefined) return readMeasured(measured)
+  if (measure !== true) return null
+  const { measureHere } = await import('./measure.ts')
+  return measuredOf(await measureHere(Math.min(recordBytes, RECORD_BYTES_MAX)), 'the measurement')
+}
+
+/** A larger one does not fit into a batch as it is usually limited. */
+const RECORD_BYTES_MAX = 500_000
 
 function workloadOf(flags: EstimateFlags): Workload {
   return {

@@ -23,6 +23,8 @@ export interface HostLimits {
   readonly writeBytes: number
   /** Bytes a second that one partition takes. */
   readonly partitionBytes: number
+  /** Bytes a second that it hands out to consumers; left out: not a limit that is known. */
+  readonly readBytes?: number
 }
 
 /** The limits that the design counts with. */
@@ -42,6 +44,7 @@ export function size(load: Workload, host: HostLimits): Figure[] {
   const stored = storedOf(load, traffic.mean)
   const byStorage = Math.ceil(stored.local.value / host.diskBytes)
   const byWrites = Math.ceil(traffic.writes.value / host.writeBytes)
+  const byReads = host.readBytes === undefined ? 0 : Math.ceil(traffic.out.value / host.readBytes)
   const partitions = Math.ceil(traffic.ingest.value / host.partitionBytes)
   const bytes = formatQuantity
   return [
@@ -63,7 +66,22 @@ export function size(load: Workload, host: HostLimits): Figure[] {
       '',
       `${bytes(traffic.writes.value, 'B/s')} / ${bytes(host.writeBytes, 'B/s')} a host`,
     ),
-    figure('hosts', Math.max(byStorage, byWrites, load.copies), '', 'the larger of the two, and no fewer than copies'),
+    ...(host.readBytes === undefined
+      ? []
+      : [
+          figure(
+            'hosts by reading',
+            byReads,
+            '',
+            `${bytes(traffic.out.value, 'B/s')} / ${bytes(host.readBytes, 'B/s')} a host`,
+          ),
+        ]),
+    figure(
+      'hosts',
+      Math.max(byStorage, byWrites, byReads, load.copies),
+      '',
+      `the ${host.readBytes === undefined ? 'larger of the two' : 'largest of the three'}, and no fewer than copies`,
+    ),
     figure(
       'partitions',
       partitions,

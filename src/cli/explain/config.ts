@@ -1,8 +1,9 @@
 import type { ConfigEntry, ConfigResource } from '../../client/admin.ts'
 import type { ConfigDef } from '../../controller/config-def.ts'
-import { brokerConfigs, groupConfigs, topicConfigs } from '../../controller/config-defs.ts'
+import { brokerConfigDef, brokerConfigs, groupConfigs, topicConfigs } from '../../controller/config-defs.ts'
 import { topicSynonyms } from '../../controller/config-topic.ts'
 import { nearestName } from '../../controller/nearest-name.ts'
+import { processConfigs } from '../../server/config/settings.ts'
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print } from '../output.ts'
@@ -10,7 +11,7 @@ import type { ExplainConfigFlags } from './command.ts'
 
 const SCOPES = [
   { scope: 'topic', defs: topicConfigs },
-  { scope: 'node', defs: brokerConfigs },
+  { scope: 'node', defs: new Map([...brokerConfigs, ...processConfigs]) },
   { scope: 'group', defs: groupConfigs },
 ] as const
 type Scope = (typeof SCOPES)[number]['scope']
@@ -23,7 +24,8 @@ const CHANGES: Readonly<Record<ConfigDef['update'], string>> = {
 
 export async function explainConfig(key: string, flags: ExplainConfigFlags): Promise<void> {
   const found = SCOPES.flatMap(({ scope, defs }) => {
-    const def = defs.get(key)
+    // Keys of one listener (listener.name.NAME.…) are made from those of all.
+    const def = defs.get(key) ?? (scope === 'node' ? brokerConfigDef(key) : undefined)
     return def === undefined ? [] : [{ scope, def }]
   })
   if (found.length === 0)

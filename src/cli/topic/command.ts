@@ -13,10 +13,11 @@ export interface TopicFlags {
   readonly internal?: boolean
   readonly all?: boolean
   readonly yes?: boolean
+  readonly before?: string
 }
 
 export function addTopic(program: Command): void {
-  const topic = program.command('topic').description('create, list, describe, change and remove topics')
+  const topic = program.command('topic').description('create, list, describe, change, trim and remove topics')
   const verb = (name: string, description: string) =>
     withFormat(withServer(topic.command(name).description(description)))
 
@@ -64,6 +65,19 @@ export function addTopic(program: Command): void {
     .option('-y, --yes', 'do it; without this it is only shown what would be lost')
     .addHelpText('after', examples('topic rm orders', 'topic rm orders --yes'))
     .action(async (names: string[], flags: TopicFlags) => (await import('./remove.ts')).removeTopics(names, flags))
+
+  verb('trim', 'remove the oldest records of a topic: first shows what that means, then does it with --yes')
+    .argument('<topic>')
+    .requiredOption('--before <where>', 'an offset, a time (2h = that long ago, 2026-01-31T12:00:00Z), or latest')
+    .option('-p, --partitions <n,...>', 'only these partitions')
+    .option('-y, --yes', 'do it')
+    .addHelpText('after', examples('topic trim orders --before 7d', 'topic trim orders --before 1000 -p 0 --yes'))
+    .action(async (name: string, flags: TopicFlags) => (await import('./trim.ts')).trimTopic(name, flags))
+
+  verb('stats', 'show how much is in topics, how fast it comes, how evenly, and how soon it goes')
+    .argument('<topic...>')
+    .addHelpText('after', examples('topic stats orders', 'topic stats orders audit --format json'))
+    .action(async (names: string[], flags: TopicFlags) => (await import('./stats.ts')).showStats(names, flags))
 }
 
 function examples(...lines: string[]): string {

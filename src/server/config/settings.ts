@@ -1,4 +1,4 @@
-import { isSensitive } from '../../controller/config-def.ts'
+import { type ConfigDef, config, isSensitive } from '../../controller/config-def.ts'
 import { brokerConfigDef, brokerConfigs } from '../../controller/config-defs.ts'
 import { parseStaticConfig } from '../../controller/static-config.ts'
 
@@ -15,10 +15,22 @@ export interface Setting {
 }
 
 /** Keys of ours that belong to the process and not to the broker, with their defaults: no client ever sees them. */
-const PROCESS_SETTINGS: ReadonlyMap<string, string> = new Map([
-  ['http.listen', '127.0.0.1:9644'],
-  ['join', ''],
-])
+export const processConfigs: ReadonlyMap<string, ConfigDef> = new Map(
+  [
+    config(
+      'string',
+      'http.listen',
+      '127.0.0.1:9644',
+      'Where metrics and health are served, as host:port; "off" for nowhere. Also --http.',
+    ),
+    config(
+      'string',
+      'join',
+      '',
+      'Nodes of the cluster that this one is to become a member of, as host:port with commas; any listener of any node. Also --join.',
+    ),
+  ].map((def) => [def.name, def]),
+)
 
 /** The values of a node's own configuration: what was set, and defaults for the rest. Immutable. */
 export class Settings {
@@ -33,7 +45,7 @@ export class Settings {
 
   /** Those of them that are the broker's, and no business of this process alone. */
   get brokerValues(): ReadonlyMap<string, string> {
-    return new Map([...this.values].filter(([key]) => !PROCESS_SETTINGS.has(key)))
+    return new Map([...this.values].filter(([key]) => !processConfigs.has(key)))
   }
 
   isSet(key: string): boolean {
@@ -42,7 +54,7 @@ export class Settings {
 
   /** Null where neither a value nor a default exists. */
   text(key: string): string | null {
-    return this.values.get(key) ?? brokerConfigDef(key)?.default ?? PROCESS_SETTINGS.get(key) ?? null
+    return this.values.get(key) ?? brokerConfigDef(key)?.default ?? processConfigs.get(key)?.default ?? null
   }
 
   number(key: string): number {
@@ -89,7 +101,7 @@ export function resolveSettings(settings: readonly Setting[]): Resolved {
   }
   const given = new Map([...winners].map(([key, { value }]) => [key, value]))
   const where = new Map([...winners].map(([key, setting]) => [key, setting.where]))
-  const { values, problems, ignored } = parseStaticConfig(given, [...PROCESS_SETTINGS.keys()])
+  const { values, problems, ignored } = parseStaticConfig(given, [...processConfigs.keys()])
   return {
     settings: new Settings(values, where),
     ignored: [...ignored].sort(),
