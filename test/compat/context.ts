@@ -1,6 +1,6 @@
 import { until } from '../support/process.ts'
 import type { Server } from '../support/server.ts'
-import { createTopic, metadata } from '../support/wire-calls.ts'
+import { createTopic, listOffset, metadata, WireError } from '../support/wire-calls.ts'
 import { Wire } from '../support/wire.ts'
 import type { Adapter } from './adapter.ts'
 
@@ -46,15 +46,7 @@ export class Context {
     const topic = this.name(suffix)
     await this.wire(async (wire) => {
       await createTopic(wire, topic, partitions, configs)
-      // A Kafka's broker hears of it a moment after its controller has made it.
-      await until(
-        `${topic} is known`,
-        async () => {
-          const known = (await metadata(wire, [topic])).topics[0]?.partitions ?? []
-          return known.length === partitions && known.every(({ leader }) => leader >= 0) ? true : null
-        },
-        { timeoutMs: 10_000, everyMs: 20 },
-      )
+      await until(`${topic} is served`, () => isServed(wire, topic, partitions), { timeoutMs: 10_000, everyMs: 20 })
     })
     return topic
   }
@@ -70,5 +62,21 @@ export class Context {
 
   end(): void {
     for (const member of this.#members) member.kill()
+  }
+}
+
+/**
+ * A Kafka's broker hears of a topic a moment after its controller has made it, and takes its partitions up one by one: until then
+ * clients are refused, and some send again what another partition has taken already.
+ */
+async function isServed(wire: Wire, topic: string, partitions: number): Promise<true | null> {
+  const known = (await metadata(wire, [topic])).topics[0]?.partitions ?? []
+  if (known.length !== partitions) return null
+  try {
+    for (const { partition } of known) await listOffset(wire, { topic, partition, timestamp: -1 })
+    return true
+  } catch (error) {
+    if (error instanceof WireError) return null
+    throw error
   }
 }

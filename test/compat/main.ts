@@ -113,7 +113,7 @@ await Promise.all(Array.from({ length: Math.max(1, Number(values['at-once'])) },
 rows.sort((a, b) => place(a.client) - place(b.client))
 const unused = isWhole ? explanations.filter((explanation) => !used.has(explanation)) : []
 const isGood = printSummary(rows, unused)
-if (values.write) writePage(rows, explanations)
+if (values.write && isGood) writePage(rows, explanations)
 await Promise.all(servers.map((server) => server.kill()))
 if (isGood) removeTemporary(directory)
 process.exitCode = isGood ? 0 : 1
