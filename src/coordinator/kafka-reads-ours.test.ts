@@ -24,6 +24,8 @@ const records: GroupRecord[] = [
       commitTimestampMs: 1_700_000_000_000,
       expireTimestampMs: -1,
       topicId: 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId,
+      // A field of our own, which Kafka skips.
+      lost: [{ from: 10, to: 30, atMs: 1_700_000_000_000 }],
     },
   },
   {

@@ -66,6 +66,7 @@ export class OffsetCommits {
             commitTimestampMs: moment.wallMs,
             expireTimestampMs,
             topicId: topicId as TopicId,
+            ...lostBefore(group?.offsets.get(name)?.get(partition.partitionIndex), topicId),
           },
         })
       }
@@ -175,6 +176,12 @@ function fetched(partitionIndex: number, stored: StoredOffset | undefined, isUns
 
 export function areDifferentTopics(one: string, other: string): boolean {
   return one !== NO_TOPIC_ID && other !== NO_TOPIC_ID && one !== other
+}
+
+/** What the group has lost stays known when it reads on. */
+function lostBefore(stored: StoredOffset | undefined, topicId: string): Pick<OffsetValue, 'lost'> {
+  if (stored?.lost === undefined || areDifferentTopics(stored.topicId, topicId)) return {}
+  return { lost: stored.lost }
 }
 
 export function offsetTombstone(groupId: string, topic: string, partition: number): GroupRecord {

@@ -79,7 +79,7 @@ function decodeForeign(key: Buffer, value: Buffer | null): GroupRecord {
 
 type StoredOffset = NonNullable<Extract<Known, { type: 'OffsetCommit' }>['value']>
 
-const NO_LATER_FIELDS = { leaderEpoch: -1, expireTimestamp: -1, topicId: 'AAAAAAAAAAAAAAAAAAAAAA' }
+const NO_LATER_FIELDS = { leaderEpoch: -1, expireTimestamp: -1, topicId: 'AAAAAAAAAAAAAAAAAAAAAA', lost: [] }
 
 function fromStoredOffset(stored: StoredOffset): OffsetValue {
   return {
@@ -89,6 +89,7 @@ function fromStoredOffset(stored: StoredOffset): OffsetValue {
     commitTimestampMs: stored.commitTimestamp,
     expireTimestampMs: stored.expireTimestamp,
     topicId: stored.topicId as TopicId,
+    ...(stored.lost.length === 0 ? {} : { lost: stored.lost.map(({ from, to, at }) => ({ from, to, atMs: at })) }),
   }
 }
 
@@ -100,6 +101,7 @@ function toStoredOffset(value: OffsetValue): StoredOffset {
     commitTimestamp: value.commitTimestampMs,
     expireTimestamp: value.expireTimestampMs,
     topicId: value.topicId,
+    lost: value.lost?.map(({ from, to, atMs }) => ({ from, to, at: atMs })) ?? [],
   }
 }
 

@@ -11,6 +11,17 @@ export interface OffsetValue {
   readonly expireTimestampMs: number
   /** Of the topic that the offset was committed for; `NO_TOPIC_ID` when it was not known. */
   readonly topicId: TopicId
+  /** The newest ones; left out where there are none. */
+  readonly lost?: readonly LostOffsets[]
+}
+
+/** Offsets that were deleted while the group had not committed beyond them. */
+export interface LostOffsets {
+  readonly from: number
+  /** One past the last. */
+  readonly to: number
+  /** Wall clock, when the coordinator heard of it. */
+  readonly atMs: number
 }
 
 export interface SavedMember {

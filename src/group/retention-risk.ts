@@ -2,17 +2,12 @@ import type { Group, Groups, StoredOffset } from './groups.ts'
 import { areDifferentTopics } from './offset-commits.ts'
 import { dangerEnd, dueOf, type OutlookBook, type OutlookChange, type PartitionOutlook } from './outlook-book.ts'
 import type { Moment } from '../model/shard.ts'
+import type { LostOffsets } from './records.ts'
 import type { Draft } from './types.ts'
 
-/** Offsets that were deleted while the group had not committed beyond them. */
-export interface LostRange {
+export interface LostRange extends LostOffsets {
   readonly topic: string
   readonly partition: number
-  readonly from: number
-  /** One past the last. */
-  readonly to: number
-  /** Wall clock, when this coordinator heard of it. */
-  readonly atMs: number
 }
 
 /** What a group has to fear, and what it has lost. On the group while there is either. */
@@ -25,11 +20,20 @@ export class GroupRisk {
   isWarned = false
   /** The newest ones; adjacent ranges are one. */
   lost: readonly LostRange[] = []
-  /** By topic, of all times, as far as this shard knows. */
+  /** By topic: all that this shard has heard of, and what was written down before. */
   readonly lostRecords = new Map<string, number>()
 
   get isAtRisk(): boolean {
     return this.partitions.size > 0
+  }
+
+  add(range: LostRange): void {
+    const { topic, partition, from, to } = range
+    const own = this.lost.filter((one) => one.topic === topic && one.partition === partition)
+    const others = this.lost.filter((one) => one.topic !== topic || one.partition !== partition)
+    const ranges = joined(own, range).map((one) => ({ topic, partition, from: one.from, to: one.to, atMs: one.atMs }))
+    this.lost = [...others, ...ranges].slice(-RANGES_MAX)
+    this.lostRecords.set(topic, (this.lostRecords.get(topic) ?? 0) + to - from)
   }
 }
 
@@ -40,6 +44,10 @@ const WARN_ANEW_MS = 600_000
 const RANGES_MAX = 100
 /** Of one group, of what one outlook tells. */
 const LINES_MAX = 10
+/** Kept in the record of an offset. */
+const WRITTEN_MAX = 8
+/** Written down for what one message of a leader tells: many groups that stand still must not fill the log. */
+const RECORDS_MAX = 1000
 
 /**
  * Sets the offsets of groups against what retention is about to delete, and has deleted. Driven by outlooks, which do not
@@ -59,6 +67,7 @@ export class RetentionRisk {
   /** The shard is loaded: all its offsets are compared with all that is known. */
   loaded(moment: Moment, draft: Draft): void {
     for (const group of this.#groups.values()) {
+      recall(group)
       this.#judge(group, moment, draft, (topic, partition) => {
         const outlook = this.#book.get(topic, partition)
         return outlook === undefined ? undefined : { outlook, startBefore: null }
@@ -110,7 +119,10 @@ export class RetentionRisk {
         const change = changeOf(topic, partition)
         if (change === undefined || areDifferentTopics(stored.topicId, change.outlook.topicId)) continue
         const range = lossOf(stored, change, moment)
-        if (range !== null) lost.push(range)
+        if (range !== null) {
+          lost.push(range)
+          if (moment.refusal === null && draft.records.length < RECORDS_MAX) writeDown(group, stored, range, draft)
+        }
         this.#mark(group, change.outlook, isInDanger(stored, change.outlook))
       }
     }
@@ -162,21 +174,41 @@ function isInDanger({ offset }: StoredOffset, outlook: PartitionOutlook): boolea
   return Math.max(offset, outlook.startOffset) < dangerEnd(outlook)
 }
 
-function lossOf({ offset }: StoredOffset, { outlook, startBefore }: OutlookChange, moment: Moment): LostRange | null {
+/** The shard is loaded: what was written down of losses is known again. */
+function recall(group: Group): void {
+  for (const [topic, partitions] of group.offsets) {
+    for (const [partition, { lost = [] }] of partitions) {
+      const risk = lost.length === 0 ? null : (group.risk ??= new GroupRisk())
+      for (const range of lost) risk?.add({ topic, partition, ...range })
+    }
+  }
+}
+
+/** The offset once more, with the loss; the group's next commit carries it on. */
+function writeDown(group: Group, stored: StoredOffset, range: LostRange, draft: Draft): void {
+  const { topic, partition, from, to, atMs } = range
+  // A commit of the transaction would seem to be older than this. And other kinds of groups are not ours to write.
+  if (group.isForeign || group.hasPendingOffset(topic, partition)) return
+  const { recordOffset: _, anchor: __, ...value } = stored
+  const lost = joined(stored.lost ?? [], { from, to, atMs }).slice(-WRITTEN_MAX)
+  draft.records.push({ type: 'offset', groupId: group.groupId, topic, partition, value: { ...value, lost } })
+}
+
+function lossOf(
+  { offset, lost }: StoredOffset,
+  { outlook, startBefore }: OutlookChange,
+  moment: Moment,
+): LostRange | null {
   const { topic, partition, startOffset: to } = outlook
   // What was gone before, the group has not lost now; it may have been sent back there.
-  const from = Math.max(offset, startBefore ?? 0)
+  const from = Math.max(offset, startBefore ?? lost?.at(-1)?.to ?? 0)
   return from < to ? { topic, partition, from, to, atMs: moment.wallMs } : null
 }
 
 /** A line for each partition; of a group that reads very many, one more for the rest. */
 function noteLosses(group: Group, lost: readonly LostRange[], draft: Draft): void {
   const risk = (group.risk ??= new GroupRisk())
-  for (const range of lost) {
-    const { topic, from, to } = range
-    risk.lost = withRange(risk.lost, range)
-    risk.lostRecords.set(topic, (risk.lostRecords.get(topic) ?? 0) + to - from)
-  }
+  for (const range of lost) risk.add(range)
   const { groupId } = group
   const shown = lost.length > LINES_MAX ? lost.slice(0, LINES_MAX - 1) : lost
   for (const { topic, partition, from, to } of shown) {
@@ -190,10 +222,9 @@ function noteLosses(group: Group, lost: readonly LostRange[], draft: Draft): voi
   draft.note('Records were deleted that a group had not read, in more partitions', fields, 'error')
 }
 
-function withRange(ranges: readonly LostRange[], range: LostRange): readonly LostRange[] {
-  const before = ranges.find(
-    ({ topic, partition, to }) => topic === range.topic && partition === range.partition && to === range.from,
-  )
-  const kept = ranges.filter((one) => one !== before)
-  return [...kept, { ...range, from: before?.from ?? range.from }].slice(-RANGES_MAX)
+/** Adjacent ranges are one. */
+function joined(ranges: readonly LostOffsets[], range: LostOffsets): readonly LostOffsets[] {
+  const last = ranges.at(-1)
+  if (last?.to !== range.from) return [...ranges, range]
+  return [...ranges.slice(0, -1), { ...range, from: last.from }]
 }

@@ -35,10 +35,12 @@ const ANCHOR_MS = 60_000
 /** The commit that `next` is to be compared with: the one before, unless an older one is still recent enough. */
 export function anchorOf(
   before: StoredOffset | undefined,
-  next: { commitTimestampMs: number },
+  next: { offset: number; commitTimestampMs: number },
 ): StoredOffset['anchor'] {
   if (before === undefined) return null
   const { anchor, offset, commitTimestampMs } = before
+  // The same commit, written once more.
+  if (offset === next.offset && commitTimestampMs === next.commitTimestampMs) return anchor
   if (anchor !== null && next.commitTimestampMs - anchor.commitTimestampMs <= 2 * ANCHOR_MS) return anchor
   return { offset, commitTimestampMs }
 }

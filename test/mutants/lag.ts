@@ -36,10 +36,15 @@ export const LAG_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'group/retention-risk.ts',
-        from: 'const from = Math.max(offset, startBefore ?? 0)',
-        to: 'const from = startBefore ?? 0',
+        from: 'const from = Math.max(offset, startBefore ?? lost?.at(-1)?.to ?? 0)',
+        to: 'const from = startBefore ?? lost?.at(-1)?.to ?? 0',
       },
     ],
+  },
+  {
+    name: 'a commit forgets what was lost before',
+    scenario: SCENARIO,
+    edits: [{ file: 'group/offset-commits.ts', from: '  return { lost: stored.lost }', to: '  return {}' }],
   },
   {
     name: 'nothing in danger before it goes',

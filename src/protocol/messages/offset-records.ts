@@ -1,4 +1,4 @@
-import { coordinatorRecord, int32, int64, string, struct, uuid } from '../schema.ts'
+import { array, coordinatorRecord, int32, int64, string, struct, uuid } from '../schema.ts'
 
 /** Offsets as the first versions of Kafka's coordinator wrote them; only ever read. */
 export const LegacyOffsetCommitRecord = coordinatorRecord({
@@ -31,5 +31,9 @@ export const OffsetCommitRecord = coordinatorRecord({
     commitTimestamp: int64,
     expireTimestamp: int64.since(1, { absent: -1 }).until(1).ignorable,
     topicId: uuid.since(4).tag(0).ignorable,
+    // Ours: offsets that were deleted before the group had read them, as [from, to).
+    lost: array(struct({ from: int64, to: int64, at: int64 }))
+      .since(4)
+      .tag(10001).ignorable,
   }),
 })

@@ -8,7 +8,6 @@ import type { SimCluster } from '../../../src/sim/cluster/sim-cluster.ts'
 import type { Sim } from '../../../src/sim/sim.ts'
 
 export const TOPIC = 'orders'
-const OFFSETS_TOPIC = '__consumer_offsets'
 /** What leaders know is told to coordinators within that, when all are well. */
 const TOLD_WITHIN_MS = 3000
 /** Disks stand still now and then, and retention goes on every second. */
@@ -17,14 +16,12 @@ const WARNING = 'A group is about to lose'
 
 interface Position {
   offset: number
-  /** Offsets lost, as [from, to), of this coordinator's time. */
+  /** The newest of the offsets lost, as [from, to). */
   lost: [from: number, to: number] | null
 }
 
 interface GroupTruth {
   readonly positions: Map<number, Position>
-  /** Where the group is coordinated, and since which epoch. */
-  coordinator: string
 }
 
 /**
@@ -106,48 +103,32 @@ export class LagWorld {
       const answer = await wire?.request(OffsetCommit, body, { timeoutMs: 40_000 })
       return answer?.topics[0]?.partitions[0]?.errorCode === 0 ? true : null
     })
-    const group = this.#groups.get(groupId) ?? { positions: new Map(), coordinator: this.#coordinatorOf(groupId) }
+    const group = this.#groups.get(groupId) ?? { positions: new Map() }
     this.#groups.set(groupId, group)
     const lost = group.positions.get(partition)?.lost ?? null
     group.positions.set(partition, { offset, lost })
-  }
-
-  #coordinatorOf(groupId: string): string {
-    const [serving] = this.#cluster.nodes.filter(({ isServing }) => isServing)
-    const partition = serving?.node?.groups?.partitionFor(groupId) ?? -1
-    const { leader, leaderEpoch } = this.#cluster.image?.partition(OFFSETS_TOPIC, partition) ?? {}
-    return `${leader}/${leaderEpoch}`
   }
 
   /** Time has passed, or nodes have failed: what was deleted meanwhile, and who had not read it? All are well again. */
   async observe(): Promise<void> {
     await this.#cluster.settled()
     await this.#sim.runFor(TOLD_WITHIN_MS)
-    const before = [...this.#starts]
     for (const [partition] of this.#starts.entries()) {
       const leader = this.#cluster.leaderOf(TOPIC, partition)
       const start = leader?.node?.replicas?.hosted.get(TOPIC, partition)?.log?.logStartOffset
       assert.ok(start !== undefined, `nobody leads ${TOPIC}-${partition}`)
       this.#starts[partition] = Math.max(start, this.#starts[partition] ?? 0)
     }
-    for (const [groupId, group] of this.#groups) this.#lose(groupId, group, before)
+    for (const [groupId, group] of this.#groups) this.#lose(groupId, group)
   }
 
-  #lose(groupId: string, group: GroupTruth, before: readonly number[]): void {
-    const coordinator = this.#coordinatorOf(groupId)
-    const isNew = coordinator !== group.coordinator
-    group.coordinator = coordinator
+  #lose(groupId: string, group: GroupTruth): void {
     for (const [partition, position] of group.positions) {
       const start = this.#starts[partition] ?? 0
-      // Another coordinator knows what is missing, and not what was read past.
-      if (isNew) position.lost = position.offset < start ? [position.offset, start] : null
-      else {
-        const from = Math.max(position.offset, before[partition] ?? 0)
-        if (from >= start) continue
-        assert.ok(this.#warned.has(groupId), `${groupId} lost ${partition}/${from} to ${start}, and nobody had warned`)
-        const earlier = position.lost?.[1] === from ? position.lost[0] : from
-        position.lost = [earlier, start]
-      }
+      const from = Math.max(position.offset, position.lost?.[1] ?? 0)
+      if (from >= start) continue
+      assert.ok(this.#warned.has(groupId), `${groupId} lost ${partition}/${from} to ${start}, and nobody had warned`)
+      position.lost = [position.lost?.[1] === from ? position.lost[0] : from, start]
     }
   }
 
