@@ -58,7 +58,7 @@ test('a group record has its kind in front of the key and its version in front o
   assert.equal(encoded.key.toString('hex'), '0001' + '000167' + '000174' + '00000005')
   assert.equal(encoded.value?.toString('hex'), '0003' + '000000000000002a' + '00000007' + '0000' + '00000000000003e8')
   const decoded = decodeGroupRecord(encoded.key, encoded.value)
-  const absent = { expireTimestamp: -1, topicId: 'AAAAAAAAAAAAAAAAAAAAAA' }
+  const absent = { expireTimestamp: -1, topicId: 'AAAAAAAAAAAAAAAAAAAAAA', lost: [] }
   assert.deepEqual(decoded, { type: 'OffsetCommit', key, value: { ...value, ...absent } })
 })
 
