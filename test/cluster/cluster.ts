@@ -25,6 +25,8 @@ export interface ClusterOptions {
   readonly config?: Readonly<Record<string, string>>
   /** Zones named as `zoneOf` says; left out: all on loopback. */
   readonly network?: ZoneNetwork
+  /** What the nodes say of their zones, where their network does not. */
+  zoneName?(nodeId: number): string
   dataDirectoryOf?(nodeId: number): string
 }
 
@@ -257,7 +259,7 @@ async function describe(wire: Wire, topic: string): Promise<readonly WirePartiti
   return entry.partitions
 }
 
-async function placesFor({ nodes, network }: ClusterOptions): Promise<Place[]> {
+async function placesFor({ nodes, network, zoneName = zoneOf }: ClusterOptions): Promise<Place[]> {
   const ids = Array.from({ length: nodes }, (_, index) => index + 1)
   const addressOn = async (nodeId: number, port: number) =>
     network === undefined ? `127.0.0.1:${await freePort()}` : `${network.hostOf(zoneOf(nodeId))}:${port}`
@@ -267,7 +269,7 @@ async function placesFor({ nodes, network }: ClusterOptions): Promise<Place[]> {
   for (const { nodeId, address: controllerAddress } of voters) {
     places.push({
       nodeId,
-      zone: zoneOf(nodeId),
+      zone: zoneName(nodeId),
       address: await addressOn(nodeId, 9092),
       controllerAddress,
       httpAddress: await addressOn(nodeId, 9644),
