@@ -39,7 +39,7 @@ export const excuses: Readonly<Record<string, string>> = {
   '0077_compaction': 'wants a segment.bytes that Kafka 4 refuses too (KIP-1030)',
   '0081_admin': 'asks for ACLs between its other parts, which pass one by one; ACLs are not served',
   '0097_ssl_verify': 'TLS is not served (and Kafka has none here)',
-  '0098_consumer_txn': 'transactions are not served',
+  '0098_consumer_txn': 'transactions are not served; its producer, a Java program, is not built here',
   '0103_transactions': 'transactions are not served',
   '0109_auto_create_topics': 'ACLs are not served; without the script that sets one it passes',
   '0115_producer_auth': 'ACLs are not served',
