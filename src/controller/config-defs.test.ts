@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { MetadataImage } from '../metadata/image.ts'
 import { type ConfigDef, isSensitive, LONG_MAX, parseConfig } from './config-def.ts'
 import { brokerConfigs, clientMetricsConfigs, groupConfigs, topicConfigs } from './config-defs.ts'
-import { brokerConfig } from './config-view.ts'
+import { brokerConfig, brokerValues, ConfigSource, shownValues } from './config-view.ts'
 import { topicSynonyms } from './config-topic.ts'
 import { describeTopic } from './describe-configs.ts'
 import { editDistance, nearestName } from './nearest-name.ts'
@@ -192,6 +192,16 @@ test('hours and minutes stand for milliseconds, and the finest unit that is set 
   assert.equal(retention(['log.retention.hours', '1'], ['log.retention.minutes', '2']), '120000')
   assert.equal(retention(['log.retention.hours', '1'], ['log.retention.ms', '5']), '5')
   assert.equal(retention(['log.retention.hours', '-1']), '-1')
+})
+
+test('a config that only another unit sets is unset: kafka-configs listed log.retention.hours once log.retention.ms was set', () => {
+  const at = { brokerId: 1, staticValues: new Map([['log.retention.ms', '5']]) }
+  const shown = (name: string) => shownValues(brokerValues(MetadataImage.empty, at, name), name)
+  const hours = { name: 'log.retention.hours', value: '168', source: ConfigSource.default }
+  assert.deepEqual(shown('log.retention.hours'), [hours])
+  assert.deepEqual(shown('log.retention.minutes'), [])
+  const own = { name: 'log.retention.ms', value: '5', source: ConfigSource.staticBroker }
+  assert.deepEqual(shown('log.retention.ms'), [own, hours])
 })
 
 test('a broker key has its value for the broker, for all brokers, from its file, or its default, in this order', () => {

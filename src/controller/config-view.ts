@@ -58,7 +58,7 @@ function layers(image: MetadataImage, broker: BrokerContext): [ReadonlyMap<strin
   ]
 }
 
-/** What a broker key has in each layer, strongest first, its default last. */
+/** What a broker key and its other units have in each layer, strongest first, their defaults last. */
 export function brokerValues(image: MetadataImage, broker: BrokerContext, name: string): ConfigSynonym[] {
   const found: ConfigSynonym[] = []
   const names = brokerSynonyms(name)
@@ -68,10 +68,20 @@ export function brokerValues(image: MetadataImage, broker: BrokerContext, name: 
       if (value !== undefined) found.push({ name: synonym, value, source })
     }
   }
-  const value = brokerConfigDef(name)?.default
-  // The default of another unit is not shown: it would hide that the config itself is unset.
-  if (value != null) found.push({ name, value, source: ConfigSource.default })
+  for (const synonym of names) {
+    const value = brokerConfigDef(synonym)?.default
+    if (value != null) found.push({ name: synonym, value, source: ConfigSource.default })
+  }
   return found
+}
+
+/**
+ * What DescribeConfigs shows of them for `name`, as Kafka does: from its own first value on. What only another unit has
+ * set would hide that the config itself is unset.
+ */
+export function shownValues(values: readonly ConfigSynonym[], name: string): ConfigSynonym[] {
+  const first = values.findIndex((each) => each.name === name)
+  return first === -1 ? [] : values.slice(first)
 }
 
 /** The value a broker key has for `broker`, in its normal form; null when it has none. Other units do not count. */
@@ -112,7 +122,7 @@ export function topicValue(
   const names = topicSynonyms.get(def.name) ?? []
   const primary = names[0]
   const inherited = primary === undefined ? [] : inheritedValues(image, broker, primary.name)
-  synonyms.push(...inherited)
+  if (primary !== undefined) synonyms.push(...shownValues(inherited, primary.name))
   if (def.name === 'min.insync.replicas' && synonyms[0]?.source === ConfigSource.default) {
     return { value: String(minInsync(null, replicationFactor)), synonyms }
   }

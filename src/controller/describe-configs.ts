@@ -12,6 +12,7 @@ import {
   type ConfigSourceCode,
   type ConfigSynonym,
   shownTopicConfigs,
+  shownValues,
   topicValue,
   withoutSecrets,
 } from './config-view.ts'
@@ -131,7 +132,7 @@ function describeBroker(image: MetadataImage, broker: BrokerContext): DescribedC
     for (const name of image.configOf({ type: ResourceType.broker, name: resource }).keys()) names.add(name)
   }
   return [...names].map((name) => {
-    const synonyms = brokerValues(image, broker, name)
+    const synonyms = shownValues(brokerValues(image, broker, name), name)
     const value = synonyms.find((each) => each.name === name)?.value ?? null
     return entry(brokerConfigDef(name), { name, value, synonyms, readOnly: isReadOnly(name) })
   })

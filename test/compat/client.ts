@@ -10,6 +10,8 @@ export interface ClientDefinition {
   readonly env?: Readonly<Record<string, string>>
   /** Instead of the common cases. */
   readonly cases?: readonly Case[]
+  /** Its cases look at all that a server has: nobody else may use it. */
+  readonly needsOwnServers?: boolean
   /** Instead of what an adapter declares. */
   version?(): Promise<string>
   /** Time from start to declaration, where that takes long (a compiler comes first). */

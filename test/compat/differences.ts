@@ -1,4 +1,5 @@
 import type { Explanation } from './explanation.ts'
+import { toolExplanations } from './tools/differences.ts'
 
 /** Every difference from Apache Kafka that is meant. One that no run needs is an error. */
 export const explanations: readonly Explanation[] = [
@@ -26,4 +27,5 @@ export const explanations: readonly Explanation[] = [
     millrace: 'as the default',
     why: 'Formatting a Kafka with eligible leader replicas (KIP-966) writes this one config into the new cluster; the value is the same.',
   },
+  ...toolExplanations,
 ]

@@ -62,15 +62,34 @@ const config = {
   'group.min.session.timeout.ms': '1000',
 }
 const directory = temporaryDirectory('compat')
-const servers = await Promise.all(
-  kinds.map((kind) => {
-    const own = join(directory, kind)
-    mkdirSync(own)
-    return Server.start({ kind, directory: own, config })
-  }),
-)
+
+/** One of each kind, with a directory named for them. */
+function startServers(name: string): Promise<Server[]> {
+  return Promise.all(
+    kinds.map((kind) => {
+      const own = join(directory, name, kind)
+      mkdirSync(own, { recursive: true })
+      return Server.start({ kind, directory: own, config })
+    }),
+  )
+}
+
+/** By the name of the client they are for; most share. */
+const started = new Map<string, Promise<Server[]>>()
+
+function serversFor(client: ClientDefinition): Promise<Server[]> {
+  const name = client.needsOwnServers === true ? client.name : 'shared'
+  const servers = started.get(name) ?? startServers(name)
+  started.set(name, servers)
+  return servers
+}
+
+async function killAll(): Promise<void> {
+  for (const servers of started.values()) for (const server of await servers) await server.kill()
+}
 
 async function runClient(client: ClientDefinition): Promise<Row[]> {
+  const servers = await serversFor(client)
   const runs = servers.map((server) => new ClientRun(client, server, directory))
   const { version } = await (runs[0] as ClientRun).declaration()
   const cases = (client.cases ?? commonCases).filter(
@@ -114,6 +133,6 @@ rows.sort((a, b) => place(a.client) - place(b.client))
 const unused = isWhole ? explanations.filter((explanation) => !used.has(explanation)) : []
 const isGood = printSummary(rows, unused)
 if (values.write && isGood) writePage(rows, explanations)
-await Promise.all(servers.map((server) => server.kill()))
+await killAll()
 if (isGood) removeTemporary(directory)
 process.exitCode = isGood ? 0 : 1

@@ -14,6 +14,8 @@ export const features = [
   'zstd',
   /** A value that is null, as it is written and as it is read. */
   'null-values',
+  /** An empty key, value or header, told from one that is null. */
+  'empty-bytes',
   'headers',
   /** Header values of any bytes. */
   'binary-headers',
