@@ -30,7 +30,7 @@ export function deleteTopics(context: DecisionContext, request: DeleteTopicsRequ
       responses.push(...same.map((each) => ({ ...each, ...duplicate(each) })))
       continue
     }
-    const result = same.length > 1 ? duplicate(named) : decide(image, named, once)
+    const result = same.length > 1 ? duplicate(named) : decide(image, named, named.name === null ? once : others)
     // Of a topic that is named by its id and by its name the answer speaks once.
     if (result === ALSO_BY_NAME && named.name === null) continue
     responses.push({ ...identity(image, named, result), ...result })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import { fetchRequest } from '../testing/replica-node.ts'
 import { FETCH_SESSION_PARTITIONS_MAX, FETCH_SESSIONS_MAX, FetchSessions } from './fetch-sessions.ts'
@@ -66,4 +67,19 @@ test('epochs wrap from 2147483647 to 1', () => {
   plan.session.nextEpoch = 2 ** 31 - 1
   assert.equal(goOn(sessions, 1, 2 ** 31 - 1, 0), 'session 1')
   assert.equal(goOn(sessions, 1, 1, 0), 'session 1')
+})
+
+test('a session that a request empties ends, and the request is answered for what it names', () => {
+  const sessions = newSessions()
+  const id = open(sessions, { nowMs: 0 })
+  const request = {
+    ...fetchRequest([['t0', {}]]),
+    sessionId: id,
+    sessionEpoch: 1,
+    forgottenTopicsData: [{ topic: 't0', topicId: NO_TOPIC_ID, partitions: [0] }],
+  }
+  const plan = sessions.plan(request, { usesTopicIds: false, nowMs: 1 })
+  assert.ok(plan.kind === 'fetch')
+  assert.deepEqual([plan.session, plan.targets.map(({ topic }) => topic)], [null, ['t0']])
+  assert.equal(sessions.size, 0)
 })

@@ -63,7 +63,8 @@ export class FetchSessions {
     this.#partitions += session.size - before
     if (session.size === 0) {
       this.#remove(session.id)
-      return { kind: 'fetch', targets: [], session: null, incremental: false }
+      // What the request names it asks for all the same.
+      return { kind: 'fetch', targets: targetsOf(request.topics), session: null, incremental: false }
     }
     if (this.#partitions > FETCH_SESSION_PARTITIONS_MAX && session.size > before) {
       this.#remove(session.id)

@@ -187,3 +187,9 @@ test('a snapshot with any byte changed is refused', () => {
     assert.throws(() => decodeSnapshot(content.subarray(0, at)), MalformedError, `cut at ${at}`)
   }
 })
+
+test('a producer id below -1 is none, and is not remembered', () => {
+  const log = new Log()
+  log.append(batchOf({ id: -2, sequence: 0 }))
+  assert.equal([...log.states.entries].length, 0)
+})

@@ -8,7 +8,6 @@ import {
   lastSequence,
   maxTimestamp,
   NO_PRODUCER_EPOCH,
-  NO_PRODUCER_ID,
   producerEpoch,
   producerId,
 } from '../protocol/batch/header.ts'
@@ -102,7 +101,8 @@ export class ProducerStates {
   /** Whether a leader may append this batch of a client. */
   check(buffer: Buffer, at: number): ProducerVerdict {
     const id = producerId(buffer, at)
-    if (id === NO_PRODUCER_ID) return APPEND
+    // Any negative id is none.
+    if (id < 0) return APPEND
     const entry = this.#producers?.get(id)
     // Nothing known (expired, or all its records deleted): any sequence may come (KIP-360).
     if (entry === undefined || entry.epoch === NO_PRODUCER_EPOCH) return APPEND
@@ -153,7 +153,7 @@ export class ProducerStates {
   /** Takes in the batch at `at`, which is in the log now. Returns the transaction it ended. */
   apply(buffer: Buffer, at: number, nowMs: number): CompletedTransaction | null {
     const id = producerId(buffer, at)
-    if (id === NO_PRODUCER_ID) return null
+    if (id < 0) return null
     const entry = this.#touch(id, producerEpoch(buffer, at))
     entry.lastSeenMs = nowMs
     entry.lastTimestampMs = maxTimestamp(buffer, at)

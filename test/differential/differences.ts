@@ -111,6 +111,16 @@ export const differences: readonly Entry[] = [
     why: 'Nobody can rely on a group being hidden for a moment.',
   },
   {
+    id: 'a protocol without a name',
+    api: 'JoinGroup, SyncGroup',
+    path: /^protocolName$/,
+    when: ({ theirs, ours }) => theirs === null && ours === '',
+    what: 'the chosen protocol of a group, when its name is empty',
+    kafka: 'says null',
+    millrace: 'says what was chosen',
+    why: 'No client names a protocol so.',
+  },
+  {
     id: 'reason instead of UNKNOWN_SERVER_ERROR',
     api: '*',
     path: /errorCode$/i,

@@ -90,7 +90,7 @@ export class Model {
 
   /** The id that the topic has, or had in an earlier life. */
   topicId({ name, incarnation }: ModelTopic): unknown {
-    if (this.random.chance(0.03)) return this.random.pick([ZERO_ID, this.random.bytes(16).toString('base64url')])
+    if (this.random.chance(0.03)) return this.random.bytes(16).toString('base64url')
     const life = incarnation > 1 && this.random.chance(0.2) ? incarnation - 1 : incarnation
     return new Learned(`topic ${name} ${life}`, unknownId(name))
   }

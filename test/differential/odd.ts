@@ -21,6 +21,7 @@ const LEFT_ALONE: Readonly<Record<string, readonly string[]>> = {
     'partitionMaxBytes',
     'isolationLevel',
     'sessionId',
+    'topicId',
   ],
   ListOffsets: ['isolationLevel'],
   FindCoordinator: ['keyType'],

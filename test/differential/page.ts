@@ -33,9 +33,9 @@ const TAIL = `
 - Changes of the cluster itself that the next sequence would meet: features, nodes, the brokers' own configs.
 - The same partition twice in one request for data: Kafka keeps one of the two, and it is not always the same one.
 - One protocol twice in a JoinGroup, one resource twice in AlterConfigs: Kafka 4.4.0 never answers; Millrace takes the first protocol, and refuses the resource.
-- A batch whose magic is none: Kafka refuses every partition of the request for it, Millrace the one.
+- A batch whose magic or codec is none: Kafka refuses every partition of the request for it, Millrace the one.
 - NaN for a config that is a number (Kafka takes it, Millrace does not).
-- Numbers that no client means: the zero id in Metadata, negative ids of fetch sessions, negative sizes, a replica's id or another isolation level in Fetch, unknown operations in IncrementalAlterConfigs (Kafka answers
+- Numbers that no client means: the zero id in Metadata and Fetch, negative ids of fetch sessions, negative sizes, a replica's id or another isolation level in Fetch, unknown operations in IncrementalAlterConfigs (Kafka answers
   UNKNOWN_SERVER_ERROR for the whole request or not at all).
 - Batches that Millrace refuses on purpose where Kafka takes them: a delete horizon set by a client, record offsets with gaps, producers without an epoch.
 - A null record set in Produce: Kafka 4.4.0 does not answer it; Millrace answers INVALID_RECORD.

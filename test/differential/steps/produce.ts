@@ -140,7 +140,6 @@ function wrong(model: Model): Partial<BatchSpec> {
     set(0, 0, 0, 0, 0, 0, 0, 0, 7), // base offset
     set(12, 0, 0, 0, 9), // leader epoch
     set(16, 1), // magic
-    set(21, 0, 5), // codec
     set(21, 0, 0x20), // control
     set(21, 0, 0x08), // timestamp type
     set(21, 0x80, 0), // unused bits
