@@ -322,3 +322,28 @@ test('members that spoke while the node stood still keep their sessions', async 
   const [late] = await Promise.all([coordinator.heartbeat(body, caller), world.settle()])
   assert.equal(late.errorCode, ErrorCode.UNKNOWN_MEMBER_ID)
 })
+
+test('a clock that jumps forward takes nobody his offsets, unless the jump lasts', async () => {
+  const scene = await new Scene(1).start()
+  const { coordinator, world } = scene
+  const partitions = [{ partitionIndex: 0, committedOffset: 7, committedMetadata: '' }]
+  const body = { groupId: 'g', memberId: '', topics: [{ name: 'orders', partitions }] }
+  await scene.ask(OffsetCommit, 8, body, (request, caller) => coordinator.commitOffsets(request, caller))
+  const committed = async () => {
+    const groups = [{ groupId: 'g', topics: null }]
+    const answer = await scene.ask(OffsetFetch, 8, { groups }, (request, caller) =>
+      coordinator.fetchOffsets(request, caller),
+    )
+    return answer.groups[0]?.topics.length
+  }
+  await world.advance(20 * 60_000)
+  world.wallJumpMs = 8 * 24 * 3_600_000
+  await world.advance(50 * 60_000)
+  assert.equal(await committed(), 1)
+  // A shard that has just come to this node believes it no sooner.
+  coordinator.onLead(0, scene.logs[0] as MemoryLog)
+  await world.advance(9 * 60_000)
+  assert.equal(await committed(), 1)
+  await world.advance(30 * 60_000)
+  assert.equal(await committed(), 0)
+})

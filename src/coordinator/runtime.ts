@@ -3,6 +3,7 @@ import type { Env } from '../env/env.ts'
 import type { ReplicatedLog } from '../env/replicated-log.ts'
 import type { Shard } from '../model/shard.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { RetentionClock } from '../storage/retention-clock.ts'
 import { CoordinatorError } from './errors.ts'
 import { ShardDriver, type ShardState } from './shard-driver.ts'
 
@@ -45,6 +46,8 @@ export class CoordinatorRuntime<Rec, Request, Response> {
   readonly #env: Env
   readonly #kind: ShardKind<Rec, Request, Response>
   readonly #limits: RuntimeLimits
+  /** One for all: a shard that comes here after a jump must not believe it for being new. */
+  readonly #deletionClock: RetentionClock
   readonly #drivers = new Map<number, ShardDriver<Rec, Request, Response>>()
   /** Drivers that take part in the next turn. */
   readonly #ready = new Set<ShardDriver<Rec, Request, Response>>()
@@ -55,6 +58,7 @@ export class CoordinatorRuntime<Rec, Request, Response> {
 
   constructor(env: Env, kind: ShardKind<Rec, Request, Response>, limits: RuntimeLimits = DEFAULT_RUNTIME_LIMITS) {
     this.#env = env
+    this.#deletionClock = new RetentionClock(env.clock)
     this.#kind = kind
     this.#limits = limits
   }
@@ -68,6 +72,7 @@ export class CoordinatorRuntime<Rec, Request, Response> {
       kind: this.#kind,
       limits: this.#limits,
       log,
+      deletionClock: this.#deletionClock,
       wake: (ready: ShardDriver<Rec, Request, Response>) => this.#wake(ready),
     })
     this.#drivers.set(partition, driver)

@@ -5,6 +5,7 @@ import { LogUnavailableError, type ReplicatedLog } from '../env/replicated-log.t
 import type { Moment, Outcome, Reply, Shard, Ticket } from '../model/shard.ts'
 import { buildBatch, type RecordToBuild } from '../protocol/batch/build.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import type { RetentionClock } from '../storage/retention-clock.ts'
 import { CoordinatorError, codeOfLogError } from './errors.ts'
 import { loadShard } from './load.ts'
 import type { RuntimeLimits, ShardKind } from './runtime.ts'
@@ -56,6 +57,7 @@ export class ShardDriver<Rec, Request, Response> {
   readonly #kind: ShardKind<Rec, Request, Response>
   readonly #limits: RuntimeLimits
   readonly #log: ReplicatedLog
+  readonly #deletionClock: RetentionClock
   readonly #wake: (driver: ShardDriver<Rec, Request, Response>) => void
   #queue: { readonly request: Request; readonly ticket: Ticket }[] = []
   readonly #waiters = new Map<Ticket, Waiter<Response>>()
@@ -75,12 +77,14 @@ export class ShardDriver<Rec, Request, Response> {
     kind: ShardKind<Rec, Request, Response>
     limits: RuntimeLimits
     log: ReplicatedLog
+    deletionClock: RetentionClock
     wake: (driver: ShardDriver<Rec, Request, Response>) => void
   }) {
     this.#env = parts.env
     this.#kind = parts.kind
     this.#limits = parts.limits
     this.#log = parts.log
+    this.#deletionClock = parts.deletionClock
     this.#wake = parts.wake
   }
 
@@ -213,6 +217,7 @@ export class ShardDriver<Rec, Request, Response> {
     return {
       nowMs: clock.monotonicMs(),
       wallMs: clock.wallMs(),
+      deletionMs: this.#deletionClock.nowMs(),
       refusal: refusal === null ? null : codeOfLogError(refusal),
     }
   }

@@ -50,7 +50,7 @@ export class Expiry {
       looked += partitions.size
       const isInUse = since === null || group.classic.isSubscribedTo(topic)
       for (const [partition, stored] of partitions) {
-        const expires = !isInUse && this.#hasExpired(stored, since(stored), moment.wallMs)
+        const expires = !isInUse && this.#hasExpired(stored, since(stored), moment.deletionMs)
         if (expires && !group.hasPendingOffset(topic, partition)) {
           draft.records.push(offsetTombstone(group.groupId, topic, partition))
         } else isKept = true
@@ -62,9 +62,9 @@ export class Expiry {
     return looked
   }
 
-  #hasExpired({ expireTimestampMs }: StoredOffset, sinceMs: number, wallMs: number): boolean {
-    if (expireTimestampMs >= 0) return wallMs >= expireTimestampMs
-    return wallMs - sinceMs >= this.#context.config.offsetRetentionMs
+  #hasExpired({ expireTimestampMs }: StoredOffset, sinceMs: number, nowMs: number): boolean {
+    if (expireTimestampMs >= 0) return nowMs >= expireTimestampMs
+    return nowMs - sinceMs >= this.#context.config.offsetRetentionMs
   }
 
   /** The topics are gone: nobody can ever read from these offsets again. */

@@ -10,7 +10,7 @@ const GROUPS = 10_000
 const PARTITIONS = 10
 /** `log.retention.check.interval.ms`: outlooks come once in that time. */
 const ROUND_MS = 300_000
-const NOW = { nowMs: 0, wallMs: 0, refusal: null }
+const NOW = { nowMs: 0, wallMs: 0, deletionMs: 0, refusal: null }
 
 function outlook(partition: number, endOffset: number): PartitionOutlook {
   return {

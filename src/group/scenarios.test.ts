@@ -31,7 +31,8 @@ class Scene {
   }
 
   #moment() {
-    return { nowMs: this.#nowMs, wallMs: 1_700_000_000_000 + this.#nowMs, refusal: this.#refusal }
+    const wallMs = 1_700_000_000_000 + this.#nowMs
+    return { nowMs: this.#nowMs, wallMs, deletionMs: wallMs, refusal: this.#refusal }
   }
 
   run(command: Command): string {

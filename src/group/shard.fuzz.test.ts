@@ -38,7 +38,7 @@ class Chaos {
   }
 
   #moment() {
-    return { nowMs: this.#nowMs, wallMs: this.#nowMs, refusal: this.#refusal }
+    return { nowMs: this.#nowMs, wallMs: this.#nowMs, deletionMs: this.#nowMs, refusal: this.#refusal }
   }
 
   step(): void {

@@ -7,6 +7,8 @@ export interface Moment {
   readonly nowMs: number
   /** Wall clock: for what is written down. */
   readonly wallMs: number
+  /** Wall clock for what is removed: it follows a jump forward only after a while (H20). */
+  readonly deletionMs: number
   /** The error to answer with when the input needs a record written and the log takes none now; null when it does. */
   readonly refusal: number | null
 }

@@ -12,12 +12,17 @@ export class ManualEnv {
   readonly env: Env
   readonly #due = new Heap<{ callback: () => void; isCancelled: boolean }>()
   #nowMs = 1000
+  /** How far the wall clock has jumped, beside the time that passed. */
+  wallJumpMs = 0
 
   constructor({ seed = 1, log = silentLogger }: { seed?: number; log?: Logger } = {}) {
     const random = new Random(seed)
     const missing = new Proxy({}, { get: () => assertNever })
     this.env = {
-      clock: { wallMs: () => 1_700_000_000_000 + Math.floor(this.#nowMs), monotonicMs: () => this.#nowMs },
+      clock: {
+        wallMs: () => 1_700_000_000_000 + Math.floor(this.#nowMs + this.wallJumpMs),
+        monotonicMs: () => this.#nowMs,
+      },
       timers: {
         after: (delayMs, callback) => {
           const timer = { callback, isCancelled: false }
