@@ -22,6 +22,9 @@ interface Entry {
   readonly why: string
 }
 
+/** Records are stamped an hour before the run. */
+const A_WHILE_MS = 1_800_000
+
 /** Keys of the APIs that Kafka advertises to clients and Millrace does not serve yet. */
 const NOT_SERVED = new Set([
   17, 24, 25, 26, 27, 28, 29, 30, 31, 34, 36, 38, 39, 40, 41, 48, 49, 50, 51, 65, 66, 68, 69, 71, 72, 76, 77, 78, 79,
@@ -119,6 +122,17 @@ export const differences: readonly Entry[] = [
     kafka: 'says null',
     millrace: 'says what was chosen',
     why: 'No client names a protocol so.',
+  },
+  {
+    id: 'time of a batch that came twice',
+    api: 'Produce',
+    path: /^responses\.partitionResponses\.logAppendTimeMs$/,
+    // A time of appending would be that of this run: what Kafka names is the producer's.
+    when: ({ theirs, ours }) => ours === -1 && Number(theirs) > 0 && Number(theirs) < Date.now() - A_WHILE_MS,
+    what: 'the time of appending, of a batch that the log has already, in a topic with the times of producers',
+    kafka: "names the batch's largest timestamp, though the topic stamps none",
+    millrace: 'says -1, as it did the first time',
+    why: 'The answer to a batch that is sent again is the one that was lost.',
   },
   {
     id: 'reason instead of UNKNOWN_SERVER_ERROR',
