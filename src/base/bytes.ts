@@ -324,3 +324,13 @@ export function writeInt64(buffer: Buffer, value: number, at: number): void {
 export function readInt64(buffer: Buffer, at: number): number {
   return buffer.readInt32BE(at) * TWO_32 + buffer.readUInt32BE(at + 4)
 }
+
+/**
+ * A copy for whoever keeps it for long, in memory of its own: one from Node's pool would be a part of 64 KB that stay alive
+ * with it, whatever else lay there.
+ */
+export function keptCopy(bytes: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  copy.set(bytes)
+  return copy
+}

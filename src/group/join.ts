@@ -1,3 +1,4 @@
+import { keptCopy } from '../base/bytes.ts'
 import type { Random } from '../base/random.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import { type Alarms, newAlarm } from './alarms.ts'
@@ -238,7 +239,7 @@ function fence(classic: ClassicGroup, member: Member, draft: Draft): void {
 function protocolsOf(request: JoinRequest): MemberProtocol[] {
   const protocols = new Map<string, MemberProtocol>()
   for (const { name, metadata } of request.protocols) {
-    if (!protocols.has(name)) protocols.set(name, { name, metadata: Buffer.from(metadata) })
+    if (!protocols.has(name)) protocols.set(name, { name, metadata: keptCopy(metadata) })
   }
   return [...protocols.values()]
 }

@@ -1,3 +1,4 @@
+import { keptCopy } from '../base/bytes.ts'
 import { ErrorCode } from '../protocol/errors.ts'
 import type { Alarms } from './alarms.ts'
 import { checkMember, syncAnswer, syncRefusal } from './answers.ts'
@@ -61,7 +62,7 @@ export class Membership {
     const { classic } = group
     const assignments = new Map<string, Buffer>()
     for (const { memberId, assignment } of request.assignments) {
-      if (classic.members.has(memberId)) assignments.set(memberId, Buffer.from(assignment))
+      if (classic.members.has(memberId)) assignments.set(memberId, keptCopy(assignment))
     }
     const value = classic.toMetadata(assignments, moment.wallMs)
     const isTooLarge = metadataBytes(value) > this.#context.config.recordBytesMax

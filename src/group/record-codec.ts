@@ -1,4 +1,4 @@
-import { ByteReader } from '../base/bytes.ts'
+import { ByteReader, keptCopy } from '../base/bytes.ts'
 import type { TopicId } from '../model/ids.ts'
 import { CoordinatorRecordCodec, type CoordinatorRecordOf } from '../protocol/message-codec.ts'
 import { GroupMetadataRecord } from '../protocol/messages/classic-group-records.ts'
@@ -120,8 +120,8 @@ function fromStoredGroup(stored: StoredGroup): GroupMetadata {
       // Absent in version 0, where the session timeout counted for both.
       rebalanceTimeoutMs: member.rebalanceTimeout < 0 ? member.sessionTimeout : member.rebalanceTimeout,
       sessionTimeoutMs: member.sessionTimeout,
-      subscription: Buffer.from(member.subscription),
-      assignment: Buffer.from(member.assignment),
+      subscription: keptCopy(member.subscription),
+      assignment: keptCopy(member.assignment),
     })),
   }
 }
