@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -436,9 +437,12 @@ public final class CompatAdapter {
         return told;
     }
 
+    /** The client gives sets, in no order. */
     private static List<Object> told(Collection<TopicPartition> partitions) {
+        List<TopicPartition> sorted = new ArrayList<>(partitions);
+        sorted.sort(Comparator.comparing(TopicPartition::topic).thenComparing(TopicPartition::partition));
         List<Object> told = new ArrayList<>();
-        for (TopicPartition each : partitions) told.add(Map.of("topic", each.topic(), "partition", each.partition()));
+        for (TopicPartition each : sorted) told.add(Map.of("topic", each.topic(), "partition", each.partition()));
         return told;
     }
 
