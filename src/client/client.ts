@@ -215,7 +215,8 @@ export class Client {
 
   /** Asks for the news of the cluster now. Calls that overlap share one request. */
   async refresh(topics: Iterable<string> = []): Promise<void> {
-    for (const topic of topics) this.#topics.add(topic)
+    // Each refresh from now on asks for them: one that cannot be asked for would fail them all.
+    for (const topic of topics) this.#topics.add(mustBeTopicName(topic))
     const current = this.#refresh
     if (current !== null && [...topics].every((topic) => current.topics.has(topic))) return current.done
     if (current !== null) await current.done.catch(ignoreClientError)
@@ -294,6 +295,15 @@ export class Client {
     this.view.brokers.set(nodeId, { nodeId, host, port, rack: this.view.brokers.get(nodeId)?.rack ?? null })
     return nodeId
   }
+}
+
+const TOPIC_NAME_BYTES_MAX = 249
+
+function mustBeTopicName(name: string): string {
+  if (typeof name !== 'string') throw new UsageError(`topic ${String(name)}: a text is wanted`)
+  const bytes = Buffer.byteLength(name)
+  if (bytes <= TOPIC_NAME_BYTES_MAX) return name
+  throw new UsageError(`topic ${name.slice(0, 40)}…: its name has ${bytes} bytes, at most ${TOPIC_NAME_BYTES_MAX}`)
 }
 
 /** Throws unless the code is NONE. */

@@ -158,8 +158,9 @@ export class ProducerBatch {
     for (const { key, value, headers, timestampMs } of records.slice(from, to)) {
       part.#write({ key, value, timestampMs: timestampMs as number, ...(headers === undefined ? {} : { headers }) })
     }
-    part.#resolves.push(...this.#resolves.slice(from, to))
-    part.#rejects.push(...this.#rejects.slice(from, to))
+    // Not with a spread: the stack has no room for the arguments of a large batch.
+    for (const resolve of this.#resolves.slice(from, to)) part.#resolves.push(resolve)
+    for (const reject of this.#rejects.slice(from, to)) part.#rejects.push(reject)
     part.bytes = bytes
     part.sequence = sequence
     part.isClosed = true

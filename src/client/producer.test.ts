@@ -19,7 +19,11 @@ const APIS: readonly AnyApi[] = [ApiVersions, Metadata, InitProducerId, Produce]
 class Node implements Net {
   readonly values: string[] = []
   readonly requests: string[] = []
+  readonly headers: string[] = []
   isAnswering = true
+  isReading = true
+  unreadBytes = 0
+  #unread: (() => void)[] = []
   /** Topics that do not exist yet. */
   readonly missing = new Set<string>()
   #parked: (() => void)[] = []
@@ -39,9 +43,15 @@ class Node implements Net {
       },
       pause() {},
       resume() {},
-      write: (buffers) => {
+      write: (buffers, sent) => {
         const frame = Buffer.concat(buffers).subarray(4)
-        queueMicrotask(() => this.#serve(frame, (bytes) => handler?.data(bytes)))
+        const take = () => {
+          sent?.()
+          this.#serve(frame, (bytes) => handler?.data(bytes))
+        }
+        if (this.isReading || sent === undefined) queueMicrotask(take)
+        else this.#unread.push(take)
+        if (!this.isReading && sent !== undefined) this.unreadBytes += frame.length
         return true
       },
       end() {},
@@ -54,6 +64,9 @@ class Node implements Net {
     const api = APIS.find(({ key }) => key === apiKey) as AnyApi
     const request = decodeRequest(api, apiVersion, reader)
     this.requests.push(api.name)
+    // With acks 0 there is no answer.
+    const isOneWay = api === Produce && (request as { acks: number }).acks === 0
+    if (isOneWay) return void this.#answer(api, request)
     const answer = () =>
       send(Buffer.concat(encodeResponse(api, apiVersion, correlationId, this.#answer(api, request) as never)))
     if (api === Produce && !this.isAnswering) this.#parked.push(answer)
@@ -80,7 +93,10 @@ class Node implements Net {
         topicId,
         partitionResponses: partitionData.map(({ index, records }) => {
           const baseOffset = this.values.length
-          for (const { value } of recordsOf(records[0] as Buffer)) this.values.push(String(value))
+          for (const { value, headers = [] } of recordsOf(records[0] as Buffer)) {
+            this.values.push(String(value))
+            this.headers.push(...headers.map((header) => `${header.key}=${header.value}`))
+          }
           return { index, errorCode: 0, baseOffset, currentLeader: { leaderId: -1, leaderEpoch: -1 } }
         }),
       })),
@@ -98,6 +114,12 @@ class Node implements Net {
         return { errorCode: isMissing ? 3 : 0, name, topicId, partitions: isMissing ? [] : [partition] }
       }),
     }
+  }
+
+  /** Takes what waits, and from now on at once. */
+  read(): void {
+    this.isReading = true
+    for (const take of this.#unread.splice(0)) take()
   }
 
   /** Answers what waits, and from now on at once. */
@@ -199,4 +221,87 @@ test('options that break the promise are refused', () => {
   assert.throws(() => new Producer(client, { idempotent: true, acks: 1 }), UsageError)
   assert.throws(() => new Producer(client, { maxInFlight: 6 }), UsageError)
   assert.throws(() => new Producer(client, { maxInFlight: 0, idempotent: false }), UsageError)
+})
+
+const BAD_RECORDS: readonly (readonly [object, RegExp])[] = [
+  [{ partition: Number.NaN }, /partition NaN: a whole number/],
+  [{ partition: 0.5 }, /partition 0\.5/],
+  [{ partition: '0' }, /partition 0/],
+  [{ partition: -1 }, /no partition -1/],
+  [{ timestampMs: 1.5 }, /timestampMs 1\.5/],
+  [{ timestampMs: Number.NaN }, /timestampMs NaN/],
+  [{ timestampMs: -5 }, /timestampMs -5/],
+  [{ timestampMs: 10n }, /timestampMs 10/],
+  [{ value: 5 }, /value is a number/],
+  [{ key: {} }, /key is an object/],
+  [{ headers: { a: 5 } }, /header a is a number/],
+  [{ headers: [{ key: 5, value: null }] }, /key of a header is a number/],
+  [{ topic: 5 }, /topic 5: a text/],
+  [{ topic: 't'.repeat(40_000) }, /40000 bytes, at most 249/],
+]
+
+test('a record that no record can be is refused by name, and takes neither room nor the records beside it along', async () => {
+  const { node, world, producer } = setUp({ bufferBytes: 200, lingerMs: 0 })
+  for (const [record, message] of BAD_RECORDS) {
+    const good = producer.send({ topic: 't', value: 'good' })
+    const bad = producer.send({ topic: 't', value: 'bad', ...record } as never)
+    const refused = assert.rejects(bad, (error) => error instanceof UsageError && message.test(error.message))
+    await world.advance(1000)
+    await Promise.all([good, refused])
+  }
+  assert.deepEqual(new Set(node.values), new Set(['good']))
+  assert.equal(node.values.length, BAD_RECORDS.length)
+})
+
+test('a text as the value of a header in a list arrives as that text', async () => {
+  const { node, world, producer } = setUp()
+  const headers = [{ key: 'h', value: 'text' as never }]
+  const sent = producer.send({ topic: 't', value: 'a', headers })
+  await world.advance(100)
+  await sent
+  assert.deepEqual(node.headers, ['h=text'])
+})
+
+test('options that would fail when a batch is sent are refused at once', () => {
+  const { client } = setUp()
+  for (const [options, message] of [
+    [{ compression: 'brotli' }, /compression brotli: one of none, gzip/],
+    [{ acks: 2, idempotent: false }, /acks 2: all, 1, 0/],
+    [{ batchBytes: Number.NaN }, /batchBytes NaN/],
+    [{ bufferBytes: 0 }, /bufferBytes 0: a number from 1 on/],
+    [{ lingerMs: -1 }, /lingerMs -1/],
+    [{ maxInFlight: Number.NaN }, /maxInFlight NaN/],
+  ] as const) {
+    assert.throws(
+      () => new Producer(client, options as never),
+      (error) => error instanceof UsageError && message.test(error.message),
+    )
+  }
+})
+
+test('a producer that is closed now does not wait for a topic that nobody knows', async () => {
+  const { node, world, producer } = setUp()
+  node.missing.add('t')
+  const lost = producer.send({ topic: 't', value: 'a' })
+  await world.advance(500)
+  const closed = producer.close({ now: true })
+  await assert.rejects(lost, { code: 'CLOSED' })
+  await closed
+})
+
+test('with acks 0 a server that does not read holds up whoever sends', async () => {
+  const { node, world, producer } = setUp({ acks: 0, bufferBytes: 300, batchBytes: 100, lingerMs: 0 })
+  node.isReading = false
+  let delivered = 0
+  const sent = numbers(50).map(async (value) => {
+    await producer.send({ topic: 't', value: value.padStart(50, '.') })
+    delivered++
+  })
+  await world.advance(100)
+  assert.equal(delivered, 0)
+  assert.ok(node.unreadBytes < 1000, `${node.unreadBytes} bytes for a server that reads nothing`)
+  node.read()
+  await world.advance(100)
+  await Promise.all(sent)
+  assert.equal(node.values.length, 50)
 })

@@ -1,12 +1,12 @@
-import type { Codec } from '../protocol/batch/header.ts'
-import { NO_HEADERS } from '../protocol/batch/records.ts'
-import type { RecordHeader, RecordToBuild } from '../protocol/batch/build.ts'
-import { type Client, definedOnly } from './client.ts'
+import { CODECS, type Codec } from '../protocol/batch/header.ts'
+import type { RecordHeader } from '../protocol/batch/build.ts'
+import { type Client, definedOnly, ignoreClientError } from './client.ts'
 import { ClosedError, RecordTooLargeError, UsageError } from './errors.ts'
 import { TimeoutError } from '../rpc/errors.ts'
 import type { TopicInfo } from './metadata.ts'
 import { PartitionQueue } from './partition-queue.ts'
 import { partitionForKey, StickyPartitions } from './partitioner.ts'
+import { copied, prepare, type Prepared } from './prepared-record.ts'
 import type { Delivery } from './producer-batch.ts'
 import { Sender } from './sender.ts'
 
@@ -54,8 +54,6 @@ const DEFAULTS = {
   maxRequestBytes: 1024 * 1024,
 }
 
-/** More than the fields of a record beside key, value and headers take, in most cases. */
-const RECORD_OVERHEAD_BYTES = 20
 const IN_FLIGHT_MAX_IDEMPOTENT = 5
 
 export type ResolvedProducerOptions = typeof DEFAULTS & { readonly idempotent: boolean }
@@ -82,12 +80,15 @@ export class Producer {
   /** Calls that were given room and have not taken it yet. */
   #granted = 0
   #isClosed = false
+  /** Rejects when records that are in no queue yet are given up too. */
+  readonly #abandoned = Promise.withResolvers<never>()
 
   constructor(client: Client, options: ProducerOptions = {}) {
     const acks = options.acks ?? DEFAULTS.acks
     const idempotent = options.idempotent ?? acks === 'all'
     if (idempotent && acks !== 'all') throw new UsageError(`acks ${acks} with an idempotent producer: it needs all`)
     this.#options = { ...DEFAULTS, ...definedOnly(options), idempotent }
+    checkOptions(this.#options)
     const { maxInFlight } = this.#options
     if (maxInFlight < 1 || (idempotent && maxInFlight > IN_FLIGHT_MAX_IDEMPOTENT)) {
       throw new UsageError(`maxInFlight ${maxInFlight}: 1 to ${IN_FLIGHT_MAX_IDEMPOTENT} with an idempotent producer`)
@@ -245,7 +246,8 @@ export class Producer {
     let finding = this.#finding.get(name)
     if (finding === undefined) {
       const find = () => this.#client.topic(name)
-      finding = { found: this.#client.retry(`topic ${name}`, find, this.#options.deliveryTimeoutMs), waiting: 0 }
+      const found = this.#client.retry(`topic ${name}`, find, this.#options.deliveryTimeoutMs)
+      finding = { found: Promise.race([found, this.#abandoned.promise]), waiting: 0 }
       this.#finding.set(name, finding)
     }
     finding.waiting++
@@ -293,49 +295,32 @@ export class Producer {
     // Calls that have not reached a queue yet are the caller's past: they are delivered too.
     if (!now) await this.flush()
     this.#isClosed = true
-    if (now) this.#sender.abandon(new ClosedError('the producer was closed'))
+    if (now) this.#abandon(new ClosedError('the producer was closed'))
     await this.flush()
     this.#sender.close()
   }
+
+  #abandon(error: ClosedError): void {
+    this.#abandoned.promise.catch(ignoreClientError)
+    this.#abandoned.reject(error)
+    this.#sender.abandon(error)
+  }
 }
 
-/** A record as it will be sent. Its bytes are the caller's until it is in its batch. */
-interface Prepared {
-  readonly toBuild: RecordToBuild & { readonly key: Buffer | null }
-  /** What it takes of the buffer, about what it will take on the wire. */
-  readonly bytes: number
+const ACKS: readonly unknown[] = ['all', 1, 0]
+
+/** What is found out only when a batch is sent would end the process of the caller. */
+function checkOptions(options: ResolvedProducerOptions): void {
+  const { acks, compression } = options
+  if (!ACKS.includes(acks)) throw new UsageError(`acks ${String(acks)}: ${ACKS.join(', ')} are wanted`)
+  if (!CODECS.includes(compression))
+    throw new UsageError(`compression ${String(compression)}: one of ${CODECS.join(', ')} is wanted`)
+  for (const name of ['batchBytes', 'deliveryTimeoutMs', 'bufferBytes', 'maxRequestBytes', 'maxInFlight'] as const)
+    checkNumber(name, options[name], 1)
+  checkNumber('lingerMs', options.lingerMs, 0)
 }
 
-function prepare({ key, value, headers, timestampMs }: ProducerRecord, nowMs: number): Prepared {
-  const record = { key: asBuffer(key), value: asBuffer(value), timestampMs: timestampMs ?? nowMs }
-  const list = headers === undefined ? NO_HEADERS : toHeaders(headers)
-  const toBuild = list.length === 0 ? record : { ...record, headers: list }
-  return { toBuild, bytes: sizeOf(record.key, record.value, list) }
-}
-
-/** For a record that has to wait: the caller may go on with its buffers meanwhile. */
-function copied({ toBuild, bytes }: Prepared): Prepared {
-  const { key, value, headers } = toBuild
-  const copies = { ...toBuild, key: key && Buffer.from(key), value: value && Buffer.from(value) }
-  if (headers === undefined) return { toBuild: copies, bytes }
-  const list = headers.map(({ key: name, value: bytesOf }) => ({ key: name, value: bytesOf && Buffer.from(bytesOf) }))
-  return { toBuild: { ...copies, headers: list }, bytes }
-}
-
-/** A view of the caller's bytes. */
-function asBuffer(value: Bytes | null | undefined): Buffer | null {
-  if (value === null || value === undefined) return null
-  if (typeof value === 'string') return Buffer.from(value)
-  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-}
-
-function toHeaders(headers: NonNullable<ProducerRecord['headers']>): readonly RecordHeader[] {
-  if (Array.isArray(headers)) return headers as readonly RecordHeader[]
-  return Object.entries(headers).map(([key, value]) => ({ key, value: asBuffer(value) }))
-}
-
-function sizeOf(key: Uint8Array | null, value: Uint8Array | null, headers: readonly RecordHeader[]): number {
-  let bytes = RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0)
-  for (const header of headers) bytes += 10 + Buffer.byteLength(header.key) + (header.value?.length ?? 0)
-  return bytes
+function checkNumber(name: string, value: number, least: number): void {
+  if (typeof value === 'number' && value >= least) return
+  throw new UsageError(`${name} ${String(value)}: a number from ${least} on is wanted`)
 }

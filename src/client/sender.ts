@@ -153,7 +153,7 @@ export class Sender {
     }))
     const body = { acks: acks === 'all' ? -1 : acks, timeoutMs, topicData }
     if (acks === 0) {
-      connection.sendOneWay(Produce, body, { versions })
+      await connection.sendOneWay(Produce, body, { versions })
       for (const { queue, batch } of sendings) queue.succeeded(batch, -1, -1)
       return
     }

@@ -5,6 +5,7 @@ import type { Address, Connection, Net, NetError } from '../env/net.ts'
 import { ApiVersions, type ApiVersionsResponse } from '../protocol/apis/api-versions.ts'
 import { correlationIdOf, decodeResponse, encodeRequest } from '../protocol/codec.ts'
 import { ErrorCode } from '../protocol/errors.ts'
+import { UnencodableError } from '../protocol/field-error.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import {
   BrokerError,
@@ -12,6 +13,7 @@ import {
   ConnectionError,
   ProtocolError,
   TimeoutError,
+  UnsendableError,
   UnsupportedVersionError,
 } from './errors.ts'
 import { FrameAssembler } from './frames.ts'
@@ -24,6 +26,9 @@ export interface ConnectionOptions {
   /** For an answer, unless the request says otherwise. */
   readonly requestTimeoutMs: number
 }
+
+/** It may depend on the version that is used. */
+export type RequestBody<A extends AnyApi> = RequestInput<A> | ((version: number) => RequestInput<A>)
 
 export interface RequestOptions {
   readonly timeoutMs?: number | undefined
@@ -57,6 +62,8 @@ export class BrokerConnection {
   readonly #frames = new FrameAssembler()
   readonly #pending: Pending[] = []
   #correlationId = 0
+  /** Requests without an answer that have not left yet. */
+  readonly #leaving = new Set<Pick<Pending, 'timer' | 'reject'>>()
   #ranges: ApiRanges = new Map()
   #closed: ClientError | null = null
   #isLost = false
@@ -81,7 +88,12 @@ export class BrokerConnection {
   static async open(net: Net, timers: Timers, address: Address, options: ConnectionOptions): Promise<BrokerConnection> {
     const socket = await connect(net, address, options.connectTimeoutMs)
     const connection = new BrokerConnection(socket, address, timers, options)
-    await connection.#learnVersions()
+    try {
+      await connection.#learnVersions()
+    } catch (error) {
+      connection.close()
+      throw error
+    }
     return connection
   }
 
@@ -119,26 +131,19 @@ export class BrokerConnection {
     return version
   }
 
-  /** `body` may depend on the version that is used. */
-  request<A extends AnyApi>(
-    api: A,
-    body: RequestInput<A> | ((version: number) => RequestInput<A>),
-    options: RequestOptions = {},
-  ): Promise<ResponseOf<A>> {
+  request<A extends AnyApi>(api: A, body: RequestBody<A>, options: RequestOptions = {}): Promise<ResponseOf<A>> {
     if (this.#closed !== null) return Promise.reject(this.#closed)
-    let version: number
     try {
-      version = this.versionOf(api, options.versions)
+      return this.#send(api, this.versionOf(api, options.versions), body, options.timeoutMs)
     } catch (error) {
-      return Promise.reject(error)
+      return Promise.reject(error as Error)
     }
-    return this.#send(api, version, body, options.timeoutMs)
   }
 
   #send<A extends AnyApi>(
     api: A,
     version: number,
-    body: RequestInput<A> | ((version: number) => RequestInput<A>),
+    body: RequestBody<A>,
     timeoutMs = this.#options.requestTimeoutMs,
   ): Promise<ResponseOf<A>> {
     const correlationId = this.#write(api, version, body)
@@ -151,25 +156,34 @@ export class BrokerConnection {
     })
   }
 
-  /** A request that has no answer: Produce with acks 0. */
-  sendOneWay<A extends AnyApi>(
-    api: A,
-    body: RequestInput<A> | ((version: number) => RequestInput<A>),
-    options: RequestOptions = {},
-  ): void {
-    if (this.#closed !== null) throw this.#closed
-    this.#write(api, this.versionOf(api, options.versions), body)
+  /**
+   * A request that has no answer: Produce with acks 0. Resolves when it has left for the kernel: whoever waits for that
+   * does not heap up requests for a server that reads slowly. Rejects with a `ClientError`.
+   */
+  sendOneWay<A extends AnyApi>(api: A, body: RequestBody<A>, options: RequestOptions = {}): Promise<void> {
+    if (this.#closed !== null) return Promise.reject(this.#closed)
+    const { timeoutMs = this.#options.requestTimeoutMs } = options
+    return new Promise((resolve, reject) => {
+      const left = () => {
+        leaving.timer.cancel()
+        this.#leaving.delete(leaving)
+        resolve()
+      }
+      this.#write(api, this.versionOf(api, options.versions), body, left)
+      const timer = this.#timers.after(timeoutMs, () => {
+        this.#fail(new TimeoutError(`${printAddress(this.address)} did not take ${api.name} within ${timeoutMs} ms`))
+      })
+      const leaving = { timer, reject }
+      this.#leaving.add(leaving)
+    })
   }
 
-  #write<A extends AnyApi>(
-    api: A,
-    version: number,
-    body: RequestInput<A> | ((version: number) => RequestInput<A>),
-  ): number {
+  #write<A extends AnyApi>(api: A, version: number, body: RequestBody<A>, sent?: () => void): number {
     const correlationId = this.#correlationId
-    this.#correlationId = (correlationId + 1) & 0x7fffffff
     const value = typeof body === 'function' ? (body as (version: number) => RequestInput<A>)(version) : body
-    this.#socket.write(encodeRequest(api, version, { correlationId, clientId: this.#options.clientId }, value))
+    const frame = encoded(api, version, { correlationId, clientId: this.#options.clientId }, value)
+    this.#correlationId = (correlationId + 1) & 0x7fffffff
+    this.#socket.write(frame, sent)
     return correlationId
   }
 
@@ -236,7 +250,21 @@ export class BrokerConnection {
       timer.cancel()
       reject(error)
     }
+    for (const { timer, reject } of this.#leaving) {
+      timer.cancel()
+      reject(error)
+    }
+    this.#leaving.clear()
     this.#onClosed?.()
+  }
+}
+
+/** What the caller gave and no request can carry (a name of 40,000 bytes) is told to the caller. */
+const encoded: typeof encodeRequest = (api, ...rest) => {
+  try {
+    return encodeRequest(api, ...rest)
+  } catch (error) {
+    throw error instanceof UnencodableError ? new UnsendableError(error.message, { cause: error }) : error
   }
 }
 

@@ -25,6 +25,13 @@ export class BrokerError extends ClientError {
   }
 }
 
+/** A value that the request has no room for; nothing was sent. */
+export class UnsendableError extends ClientError {
+  override name = 'UnsendableError'
+  readonly code = 'UNSENDABLE'
+  readonly retriable = false
+}
+
 /** No connection, or it broke. What was under way may or may not have happened. */
 export class ConnectionError extends ClientError {
   override name = 'ConnectionError'
