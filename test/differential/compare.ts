@@ -48,7 +48,17 @@ const NAMES = [
   'memberMetadata',
   'groupInstanceId',
 ]
-const NUMBERS = ['partitionIndex', 'partition', 'partitionId', 'index', 'nodeId', 'brokerId', 'apiKey', 'replicaId']
+const NUMBERS = [
+  'partitionIndex',
+  'partition',
+  'partitionId',
+  'index',
+  'nodeId',
+  'brokerId',
+  'apiKey',
+  'replicaId',
+  'resourceType',
+]
 
 export function compareOutcomes(
   step: Step,
