@@ -23,7 +23,7 @@ export function print(format: OutputFormat, json: unknown, lines: readonly strin
 /** Columns under their heads; numbers to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string[] {
   const cells = [heads, ...rows.map((row) => row.map(String))]
-  const widths = heads.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)))
+  const widths = heads.map((_, column) => cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0))
   const isNumeric = heads.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
   return cells.map((row) =>
     row

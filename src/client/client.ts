@@ -8,6 +8,7 @@ import { ErrorCode } from '../protocol/errors.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { Backoff } from './backoff.ts'
 import { BrokerConnection, parseAddresses, printAddress, type RequestOptions } from '../rpc/connection.ts'
+import { checkInt32, mustBeTopicName } from './checks.ts'
 import { ClosedError, UsageError } from './errors.ts'
 import { BrokerError, ClientError, ConnectionError, TimeoutError } from '../rpc/errors.ts'
 import { ClusterView, type TopicInfo } from './metadata.ts'
@@ -73,6 +74,7 @@ export class Client {
     this.env = env
     const { bootstrap, ...rest } = options
     this.options = { ...DEFAULTS, ...definedOnly(rest) }
+    checkInt32('requestTimeoutMs', this.options.requestTimeoutMs, 1)
     this.#bootstrap =
       typeof bootstrap === 'string' ? parseAddresses(bootstrap, (message) => new UsageError(message)) : bootstrap
     if (this.#bootstrap.length === 0) throw new UsageError('no address of a server')
@@ -295,15 +297,6 @@ export class Client {
     this.view.brokers.set(nodeId, { nodeId, host, port, rack: this.view.brokers.get(nodeId)?.rack ?? null })
     return nodeId
   }
-}
-
-const TOPIC_NAME_BYTES_MAX = 249
-
-function mustBeTopicName(name: string): string {
-  if (typeof name !== 'string') throw new UsageError(`topic ${String(name)}: a text is wanted`)
-  const bytes = Buffer.byteLength(name)
-  if (bytes <= TOPIC_NAME_BYTES_MAX) return name
-  throw new UsageError(`topic ${name.slice(0, 40)}…: its name has ${bytes} bytes, at most ${TOPIC_NAME_BYTES_MAX}`)
 }
 
 /** Throws unless the code is NONE. */

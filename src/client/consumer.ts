@@ -3,6 +3,7 @@ import type { Assignor } from './assignors/assignor.ts'
 import { cooperativeStickyAssignor } from './assignors/cooperative-sticky.ts'
 import { rangeAssignor } from './assignors/range.ts'
 import { type Client, definedOnly, ignoreClientError, type Lane } from './client.ts'
+import { checkChoice, checkInt32, checkNumber, checkPartition, mustBeTopicName } from './checks.ts'
 import { ClosedError, NoOffsetError, RebalancedError, UsageError } from './errors.ts'
 import { BrokerError, ClientError } from '../rpc/errors.ts'
 import type { ConsumerRecord } from './fetched-records.ts'
@@ -105,6 +106,7 @@ export class Consumer {
     const { groupId, groupInstanceId, ...rest } = options
     this.#client = client
     this.#options = { ...DEFAULTS, ...definedOnly(rest) }
+    checkOptions(this.#options)
     this.#groupInstanceId = groupInstanceId ?? null
     this.#lanes = { fetch: client.newLane('fetch'), group: client.newLane('group'), join: client.newLane('join') }
     this.#link = groupId === undefined ? null : new GroupCoordinatorLink(client, groupId, this.#lanes)
@@ -125,7 +127,7 @@ export class Consumer {
     const link = this.#link
     if (link === null) throw new UsageError('subscribe without a groupId')
     if (this.#membership === null && this.#positions.all.length > 0) throw new UsageError('subscribe after assign')
-    this.#topics = [...new Set(topics)]
+    this.#topics = [...new Set(topics.map(mustBeTopicName))]
     this.#listener = listener
     this.#lastPollMs = this.#nowMs()
     if (this.#membership !== null) {
@@ -145,6 +147,7 @@ export class Consumer {
   assign(partitions: readonly TopicPartition[]): void {
     this.#mustBeOpen()
     if (this.#membership !== null) throw new UsageError('assign after subscribe')
+    for (const partition of partitions) checkPartition(partition)
     this.#positions.remove(difference(this.#positions.partitions, partitions))
     this.#positions.add(difference(partitions, this.#positions.partitions), this.#firstStart)
   }
@@ -169,6 +172,7 @@ export class Consumer {
    */
   async poll(timeoutMs: number): Promise<ConsumerRecord[]> {
     this.#mustBeOpen()
+    checkNumber('timeoutMs', timeoutMs, 0)
     if (this.#isPolling) throw new UsageError('two polls at once: a consumer has one reader')
     this.#isPolling = true
     try {
@@ -356,8 +360,13 @@ export class Consumer {
   /** Goes on at an offset, or at an end of the log. What was fetched ahead is dropped. */
   seek(partition: TopicPartition, to: number | 'earliest' | 'latest'): void {
     const state = this.#state(partition)
-    if (typeof to === 'number') state.seek(to)
-    else state.seek(null, to)
+    if (typeof to === 'number') {
+      if (!Number.isSafeInteger(to) || to < 0) throw new UsageError(`offset ${to}: a whole number from 0 on is wanted`)
+      state.seek(to)
+    } else {
+      checkChoice('offset', to, ENDS)
+      state.seek(null, to)
+    }
     state.isPaused = false
   }
 
@@ -487,4 +496,15 @@ function print({ topic, partition }: TopicPartition): string {
 
 function bare({ topic, partition }: TopicPartition): TopicPartition {
   return { topic, partition }
+}
+
+const ENDS = ['earliest', 'latest']
+
+function checkOptions(options: Required<Omit<ConsumerOptions, 'groupId' | 'groupInstanceId'>>): void {
+  checkChoice('autoOffsetReset', options.autoOffsetReset, [...ENDS, 'none'])
+  for (const name of ['sessionTimeoutMs', 'maxPollIntervalMs', 'maxBytes', 'partitionBytes'] as const)
+    checkInt32(name, options[name], 1)
+  for (const name of ['minBytes', 'maxWaitMs'] as const) checkInt32(name, options[name], 0)
+  for (const name of ['heartbeatIntervalMs', 'maxPollRecords'] as const) checkNumber(name, options[name], 1)
+  checkNumber('autoCommitIntervalMs', options.autoCommitIntervalMs, 0)
 }

@@ -266,7 +266,7 @@ test('options that would fail when a batch is sent are refused at once', () => {
   const { client } = setUp()
   for (const [options, message] of [
     [{ compression: 'brotli' }, /compression brotli: one of none, gzip/],
-    [{ acks: 2, idempotent: false }, /acks 2: all, 1, 0/],
+    [{ acks: 2, idempotent: false }, /acks 2: one of all, 1, 0/],
     [{ batchBytes: Number.NaN }, /batchBytes NaN/],
     [{ bufferBytes: 0 }, /bufferBytes 0: a number from 1 on/],
     [{ lingerMs: -1 }, /lingerMs -1/],

@@ -1,6 +1,7 @@
 import { CODECS, type Codec } from '../protocol/batch/header.ts'
 import type { RecordHeader } from '../protocol/batch/build.ts'
 import { type Client, definedOnly, ignoreClientError } from './client.ts'
+import { checkChoice, checkInt32, checkNumber } from './checks.ts'
 import { ClosedError, RecordTooLargeError, UsageError } from './errors.ts'
 import { TimeoutError } from '../rpc/errors.ts'
 import type { TopicInfo } from './metadata.ts'
@@ -307,20 +308,15 @@ export class Producer {
   }
 }
 
-const ACKS: readonly unknown[] = ['all', 1, 0]
+const ACKS = ['all', 1, 0]
 
-/** What is found out only when a batch is sent would end the process of the caller. */
 function checkOptions(options: ResolvedProducerOptions): void {
-  const { acks, compression } = options
-  if (!ACKS.includes(acks)) throw new UsageError(`acks ${String(acks)}: ${ACKS.join(', ')} are wanted`)
-  if (!CODECS.includes(compression))
-    throw new UsageError(`compression ${String(compression)}: one of ${CODECS.join(', ')} is wanted`)
-  for (const name of ['batchBytes', 'deliveryTimeoutMs', 'bufferBytes', 'maxRequestBytes', 'maxInFlight'] as const)
-    checkNumber(name, options[name], 1)
+  checkChoice('acks', options.acks, ACKS)
+  checkChoice('compression', options.compression, CODECS)
+  checkInt32('maxInFlight', options.maxInFlight, 1)
+  checkNumber('deliveryTimeoutMs', options.deliveryTimeoutMs, 0)
+  checkInt32('batchBytes', options.batchBytes, 0)
+  checkInt32('maxRequestBytes', options.maxRequestBytes, 1)
+  checkNumber('bufferBytes', options.bufferBytes, 1)
   checkNumber('lingerMs', options.lingerMs, 0)
-}
-
-function checkNumber(name: string, value: number, least: number): void {
-  if (typeof value === 'number' && value >= least) return
-  throw new UsageError(`${name} ${String(value)}: a number from ${least} on is wanted`)
 }

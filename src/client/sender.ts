@@ -142,7 +142,7 @@ export class Sender {
   async #request(nodeId: number, sendings: readonly Sending[]): Promise<void> {
     const { acks, compression, deliveryTimeoutMs } = this.#options
     const { requestTimeoutMs } = this.#client.options
-    const timeoutMs = Math.min(requestTimeoutMs, deliveryTimeoutMs)
+    const timeoutMs = Math.floor(Math.min(requestTimeoutMs, deliveryTimeoutMs))
     const connection = await this.#client.connection(nodeId, 'produce')
     const knowsIds = sendings.every(({ batch }) => this.#topicId(batch) !== NO_TOPIC_ID)
     const versions = [Produce.versions[0], knowsIds ? Produce.versions[1] : TOPIC_IDS_VERSION - 1] as const

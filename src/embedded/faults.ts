@@ -35,6 +35,8 @@ export class Faults {
     if (!this.#apis.has(api))
       throw new RangeError(`no API ${api} is served; there are ${[...this.#apis].sort().join(', ')}`)
     if (fault.type === 'error') checkError(api, fault.error)
+    if (fault.type === 'delay') checkWhole('ms', fault.ms, 0)
+    checkWhole('times', times, 1)
     const queue = this.#waiting.get(api) ?? []
     queue.push({ fault, left: times })
     this.#waiting.set(api, queue)
@@ -121,5 +123,13 @@ export const FAILING_APIS: readonly string[] = Object.keys(refusals)
 function checkError(api: string, error: ErrorName): void {
   if (!FAILING_APIS.includes(api))
     throw new RangeError(`${api} cannot be given an error, only ${FAILING_APIS.join(', ')}`)
-  if (ErrorCode[error] === undefined) throw new RangeError(`'${error}' is no error of the protocol`)
+  if (!Object.hasOwn(ErrorCode, error)) throw new RangeError(`'${error}' is no error of the protocol`)
+}
+
+/** What a timer can wait for. */
+const WHOLE_MAX = 2 ** 31 - 1
+
+function checkWhole(name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least && value <= WHOLE_MAX) return
+  throw new RangeError(`${name} ${value}: a whole number from ${least} to ${WHOLE_MAX} is wanted`)
 }

@@ -3,6 +3,8 @@ import { nodeClock } from '../env-node/clock.ts'
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
+const LAST_MS = Date.UTC(9999, 11, 31)
+
 /** `500ms`, `30s`, `5m`, `1h`, `7d`, or a number of milliseconds. */
 export type Duration = number | `${number}${keyof typeof UNITS_MS}`
 
@@ -34,7 +36,11 @@ export class SteeredClock implements Clock {
     return this.#movedMs
   }
 
+  /** Throws `RangeError` for a time that no record could carry; the clock stays where it is then. */
   move(ms: number): void {
-    this.#movedMs += ms
+    const movedMs = this.#movedMs + Math.round(ms)
+    const wallMs = nodeClock.wallMs() + movedMs
+    if (!(wallMs >= 0 && wallMs <= LAST_MS)) throw new RangeError(`${ms} ms on is not within 1970 and 9999`)
+    this.#movedMs = movedMs
   }
 }

@@ -70,6 +70,32 @@ test('a broker for tests does what they ask by HTTP, and ends with whoever holds
   assert.deepEqual(await ended, [0, null])
 })
 
+test('a broker for tests refuses what makes no sense by its name, and goes on', async (context) => {
+  const { ask } = await dev(context)
+  for (const [method, path, body, expected] of [
+    ['POST', '/clock/advance', { by: 1e300 }, /1e\+300 ms on is not within 1970 and 9999/],
+    ['POST', '/clock/advance', { by: '99999999999d' }, /not within 1970 and 9999/],
+    ['POST', '/topics', { name: 'a', partitions: 1.5 }, /partitions 1\.5: a whole number/],
+    ['POST', '/topics', { name: 'a', settings: { 'retention.ms': '1' } }, /"settings": a topic has name, partitions/],
+    ['POST', '/topics', { name: 'a', configs: { 'retention.ms': {} } }, /retention\.ms {}: a text/],
+    ['POST', '/topics', { name: 'a'.repeat(32_768) }, /string of 32768 bytes, at most 32767/],
+    ['POST', '/topics/a/records', [{ value: 'x', partition: 77 }], /no partition 77, it has 1/],
+    ['POST', '/faults', { api: 'Heartbeat', type: 'error', error: 'toString' }, /'toString' is no error/],
+    ['POST', '/faults', { api: 'Produce', type: 'delay', ms: 2 ** 40 }, /ms 1099511627776: a whole number from 0 to/],
+    ['POST', '/faults', { api: 'Produce', type: 'disconnect', times: 0 }, /times 0: a whole number from 1/],
+    ['GET', '//', undefined, /is no path/],
+    ['GET', '/topics/%zz/records', undefined, /is no path/],
+  ] as const) {
+    const { status, json } = await ask(method, path, body)
+    assert.equal(status, 400, path)
+    assert.match(String(json['error']), expected)
+  }
+  await ask('POST', '/clock/advance', { by: 0.5 })
+  await ask('POST', '/topics', { name: 'b', configs: { 'retention.ms': 60_000 } })
+  await ask('POST', '/topics/b/records', ['after it all'])
+  assert.equal(((await ask('GET', '/topics/b/records')).json as unknown as unknown[]).length, 1)
+})
+
 test('what is wrong with the command line of a broker for tests is said before anything is started', async (context) => {
   const { bootstrap } = await dev(context)
   const cli = new Cli(context, bootstrap)

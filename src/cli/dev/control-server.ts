@@ -5,6 +5,7 @@ import { CommandError, ExitCode } from '../exit-code.ts'
 import { control, ControlError } from './routes.ts'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
+const SHOWN_CHARACTERS_MAX = 200
 
 export interface ControlServer {
   /** `http://127.0.0.1:41234` */
@@ -44,9 +45,17 @@ async function answer(broker: MemoryBroker, request: IncomingMessage, response: 
 async function outcome(broker: MemoryBroker, request: IncomingMessage): Promise<unknown> {
   // Any page that a developer has open may send requests to loopback; a test is no page.
   if (request.headers.origin !== undefined) throw new ControlError(403, 'not from a web page')
-  const url = new URL(request.url ?? '/', 'http://control')
-  const path = url.pathname.split('/').slice(1).map(decodeURIComponent)
-  return control(broker, { method: request.method ?? '', path, query: url.searchParams, body: await bodyOf(request) })
+  const { path, query } = placeOf(request.url ?? '/')
+  return control(broker, { method: request.method ?? '', path, query, body: await bodyOf(request) })
+}
+
+function placeOf(target: string): { path: string[]; query: URLSearchParams } {
+  try {
+    const url = new URL(target, 'http://control')
+    return { path: url.pathname.split('/').slice(1).map(decodeURIComponent), query: url.searchParams }
+  } catch {
+    throw new ControlError(400, `${target.slice(0, SHOWN_CHARACTERS_MAX)} is no path of a URL`)
+  }
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {

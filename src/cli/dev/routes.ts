@@ -1,4 +1,5 @@
-import { BrokerError, ClientError } from '../../rpc/errors.ts'
+import { UsageError } from '../../client/errors.ts'
+import { BrokerError, ClientError, UnsendableError } from '../../rpc/errors.ts'
 import type { ConsumerRecord } from '../../client/fetched-records.ts'
 import type { Fault } from '../../embedded/faults.ts'
 import type { MemoryBroker, ToProduce } from '../../embedded/memory-broker.ts'
@@ -48,8 +49,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
     return {}
   },
   'POST /topics': async (broker, { body }) => {
-    const { name, ...topic } = objectOf(body)
-    await broker.createTopic(textField({ name }, 'name'), topic)
+    await broker.createTopic(textField(body, 'name'), topicOf(objectOf(body)))
     return {}
   },
   'GET /topics/*/records': async (broker, { query }, topic) => recordsOf(await find(broker, topic, query)),
@@ -83,7 +83,8 @@ function pattern([kind = '', name, ...rest]: readonly string[]): string {
 }
 
 function asControlError(error: unknown): unknown {
-  if (error instanceof RangeError || error instanceof BrokerError) return new ControlError(400, error.message)
+  const isOfCaller = [RangeError, BrokerError, UsageError, UnsendableError].some((kind) => error instanceof kind)
+  if (isOfCaller) return new ControlError(400, (error as Error).message)
   return error instanceof ClientError ? new ControlError(500, error.message) : error
 }
 
@@ -136,6 +137,25 @@ function bytesOf(fields: Readonly<Record<string, unknown>>, name: string): Buffe
   const text = fields[name]
   if (text === undefined || text === null) return null
   return Buffer.from(typeof text === 'string' ? text : JSON.stringify(text))
+}
+
+const TOPIC_FIELDS = ['name', 'partitions', 'replicationFactor', 'configs']
+
+/** What is not known is refused: a setting that was left out without a word would be looked for elsewhere. */
+function topicOf(fields: Readonly<Record<string, unknown>>): Parameters<MemoryBroker['createTopic']>[1] {
+  const unknown = Object.keys(fields).find((name) => !TOPIC_FIELDS.includes(name))
+  if (unknown !== undefined)
+    throw new ControlError(400, `${JSON.stringify(unknown)}: a topic has ${TOPIC_FIELDS.join(', ')}`)
+  const { partitions, replicationFactor, configs = {} } = fields
+  const texts = Object.entries(objectOf(configs)).map(([name, value]) => {
+    if (typeof value === 'object') throw new ControlError(400, `${name} ${JSON.stringify(value)}: a text is wanted`)
+    return [name, String(value)]
+  })
+  return {
+    ...(partitions === undefined ? {} : { partitions: countOf(partitions, 'partitions') }),
+    ...(replicationFactor === undefined ? {} : { replicationFactor: countOf(replicationFactor, 'replicationFactor') }),
+    configs: Object.fromEntries(texts),
+  }
 }
 
 function faultOf(fault: Readonly<Record<string, unknown>>): Fault {

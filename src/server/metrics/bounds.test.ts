@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { GroupCoordinator } from '../../coordinator/group-coordinator.ts'
 import type { GroupStanding } from '../../group/standing.ts'
 import type { GroupLags } from '../lag/group-lags.ts'
+import { renderMetrics } from './family.ts'
 import { LatencyHistogram } from './histogram.ts'
 import { groupMetrics, POSITIONS_SHOWN_MAX } from './group-metrics.ts'
 import { quantileOf } from './request-metrics.ts'
@@ -36,6 +37,23 @@ test('of ten thousand groups as many are shown as there is room for, those at ri
   assert.equal(offsets.filter(({ labels }) => labels?.consumergroup === 'late').length, 3)
   assert.equal(samplesOf('millrace_metrics_groups_left_out')[0]?.value, 100_003 - offsets.length)
   assert.equal(samplesOf('millrace_groups_at_risk')[0]?.value, 1)
+})
+
+test('groups with names of 32 KB leave a page that a scraper can read', async () => {
+  const groups = Array.from({ length: 1000 }, (_, index) => standing(`${index}`.padEnd(32_767, 'x'), 2))
+  const byId = new Map(groups.map((group) => [group.groupId, group]))
+  const coordinator = {
+    survey: () => groups.map(({ groupId, offsets }) => ({ groupId, positions: offsets.length, isAtRisk: false })),
+    standingsNow: (groupIds: readonly string[]) => groupIds.map((id) => byId.get(id)),
+  }
+  const figures = { lag: 1, lagMs: 1, leftMs: 1 }
+  const lags = {
+    of: async (shown: readonly GroupStanding[]) =>
+      shown.map((group) => ({ ...group, offsets: group.offsets.map((offset) => ({ ...offset, figures })) })),
+  }
+  const families = await groupMetrics(coordinator as unknown as GroupCoordinator, lags as unknown as GroupLags)
+  const bytes = renderMetrics(families).length
+  assert.ok(bytes < 5_000_000, `${bytes}`)
 })
 
 test('quantiles lie in their bucket', () => {

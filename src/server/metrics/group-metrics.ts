@@ -6,6 +6,8 @@ import type { Family } from './family.ts'
 
 /** Offsets of groups beyond this number have no series of their own. */
 export const POSITIONS_SHOWN_MAX = 2000
+/** A longer name takes the room of several: some series of each position repeat it, and Kafka bounds it by 32 KB only. */
+const NAME_CHARACTERS = 256
 
 /** Where the groups stand that are coordinated here. A node in trouble must answer too: leaders are waited for, two seconds, and nothing else. Groups that are about to lose something come first. */
 export async function groupMetrics(groups: GroupCoordinator, lags: GroupLags): Promise<Family[]> {
@@ -24,9 +26,10 @@ function choose(all: readonly SurveyedGroup[]): { groupIds: string[]; leftOut: n
   const groupIds: string[] = []
   let [room, leftOut] = [POSITIONS_SHOWN_MAX, 0]
   for (const { groupId, positions } of all) {
-    const fits = Math.max(1, positions) <= room
+    const wanted = Math.max(1, positions) * Math.max(1, Math.ceil(groupId.length / NAME_CHARACTERS))
+    const fits = wanted <= room
     if (fits) groupIds.push(groupId)
-    if (fits) room -= Math.max(1, positions)
+    if (fits) room -= wanted
     else leftOut += positions
   }
   return { groupIds, leftOut }
