@@ -254,11 +254,14 @@ function because({ reason }: JoinRequest): string {
 }
 
 /** `prefix` and a random UUID, as Kafka makes them. */
+/** Clients may have names as long as a text can be; with more behind it nothing could carry the id of a member. */
+const PREFIX_CHARACTERS_MAX = 1000
+
 function newMemberId(prefix: string, random: Random): string {
   const bytes = random.bytes(16)
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
   const hex = bytes.toString('hex')
   const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
-  return `${prefix}-${uuid}`
+  return `${prefix.slice(0, PREFIX_CHARACTERS_MAX)}-${uuid}`
 }

@@ -11,6 +11,11 @@ export type Encode = (writer: ByteWriter, value: any) => void
 
 const STRING_BYTES_MAX = 0x7fff
 
+/** An error names what it is about, and that may be a name of 32 KB that a client made up: then there is no room for both. */
+const ERROR_TEXT = /[eE]rrorMessage$/
+/** Of either end of an error's text that has no room. */
+const KEPT_CHARACTERS = 400
+
 /** Scalars that the writer's method of the same name checks and writes. */
 const DIRECT: ReadonlySet<ScalarKind> = new Set(['int8', 'int16', 'uint16', 'int32', 'uint32', 'float64'])
 
@@ -38,7 +43,10 @@ function makeStructEncoder(type: StructType, variant: Variant): Encode {
     defaults[index] = traits.absent
     const given = traits.optional ? `value.${name} === undefined ? defaults[${index}] : value.${name}` : `value.${name}`
     if (DIRECT.has(field.type.kind as ScalarKind)) return `at = ${index}; writer.${field.type.kind}(${given})`
-    encoders[index] = valueEncoder(field.type, isNullable(traits, variant.version), variant)
+    const encode = valueEncoder(field.type, isNullable(traits, variant.version), variant)
+    encoders[index] = ERROR_TEXT.test(name)
+      ? (writer: ByteWriter, text: unknown) => encode(writer, fitting(text))
+      : encode
     return `at = ${index}; encode${index}(writer, ${given})`
   })
   tagged.sort((a, b) => a.tag - b.tag)
@@ -278,4 +286,9 @@ function writeTag(writer: ByteWriter, { encode, size }: TaggedField, value: unkn
   const encoded = inner.toBuffer()
   writer.uvarint(encoded.length)
   writer.bytes(encoded)
+}
+
+function fitting(text: unknown): unknown {
+  if (typeof text !== 'string' || utf8Length(text) <= STRING_BYTES_MAX) return text
+  return `${text.slice(0, KEPT_CHARACTERS)} … ${text.slice(-KEPT_CHARACTERS)}`
 }

@@ -1,7 +1,8 @@
-import { constants, existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { constants, existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { descriptorLimit } from '../../env-node/descriptor-limit.ts'
+import { DiskError } from '../../env/disk.ts'
 import { nodeDisk } from '../../env-node/disk.ts'
 import { memoryLimit } from '../../env-node/memory-limit.ts'
 import { readCleanShutdown } from '../../storage/clean-shutdown.ts'
@@ -15,6 +16,8 @@ import { checkDescriptors, checkMemory, checkSpace, checkSync, type SyncTimes } 
 export async function checkFolder(folder: string): Promise<Finding[]> {
   const { fail } = findings(folder)
   if (!existsSync(folder)) return [fail('folder', 'there is no such folder', 'name the folder of --data or log.dirs')]
+  if (!statSync(folder).isDirectory())
+    return [fail('folder', 'it is a file and no folder', 'name the folder of --data or log.dirs')]
   const owner = ownerOf(folder)
   return [
     ...(await checkIdentity(folder, owner)),
@@ -35,6 +38,7 @@ async function checkIdentity(folder: string, owner: number | null): Promise<Find
     const isClean = (await readCleanShutdown(nodeDisk, folder)) !== null
     return [whose, isClean ? ok('process', 'stopped cleanly') : warn('process', ...NOT_CLEAN)]
   } catch (error) {
+    if (error instanceof DiskError) return [fail('folder', error.message, NOT_ALLOWED)]
     if (!(error instanceof DataFolderError)) throw error
     return [fail('folder', error.message, 'restore meta.properties of the same node, or start with an empty folder')]
   }
@@ -50,6 +54,7 @@ async function spaceOf(folder: string) {
   return { totalBytes: blocks * bsize, freeBytes: bavail * bsize, isFull: false }
 }
 
+const NOT_ALLOWED = 'the user that runs the node must be able to write to the folder'
 const BLOCK_BYTES = 4096
 const WRITES_MAX = 500
 const WRITES_FOR_MS = 2000
@@ -58,16 +63,18 @@ async function checkWrites(folder: string): Promise<Finding> {
   try {
     return checkSync(folder, await measureWrites(folder))
   } catch (error) {
-    const advice = 'the user that runs the node must be able to write to the folder'
-    return findings(folder).fail('fsync', `cannot be written to: ${(error as Error).message}`, advice)
+    const { code, message } = error as NodeJS.ErrnoException
+    const advice = code === 'ENOSPC' ? 'make room: a node needs some to start' : NOT_ALLOWED
+    return findings(folder).fail('fsync', `cannot be written to: ${message}`, advice)
   }
 }
 
 /** As a node writes its logs: each write returns when it is on disk. */
 export async function measureWrites(folder: string): Promise<SyncTimes> {
-  const path = join(folder, `.doctor-${process.pid}`)
-  const { O_CREAT, O_EXCL, O_WRONLY, O_DSYNC } = constants
-  const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_DSYNC, 0o600)
+  // One name for all: what a doctor left that was killed, the next one takes over.
+  const path = join(folder, '.doctor')
+  const { O_CREAT, O_TRUNC, O_NOFOLLOW, O_WRONLY, O_DSYNC } = constants
+  const file = await open(path, O_CREAT | O_TRUNC | O_NOFOLLOW | O_WRONLY | O_DSYNC, 0o600)
   try {
     const block = Buffer.alloc(BLOCK_BYTES, 0x6d)
     const timesMs: number[] = []

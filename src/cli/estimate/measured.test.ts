@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { withTempDir } from '../../testing/temp-dir.ts'
 import type { BenchResult } from '../bench/result.ts'
-import { hostAs, measuredOf } from './measured.ts'
+import { CommandError } from '../exit-code.ts'
+import { hostAs, measuredOf, readMeasured } from './measured.ts'
 import { size, USUAL_HOST } from './sizing.ts'
 
 function result(bench: BenchResult['bench'], bytesPerSecond: number, partitions = 6): BenchResult {
@@ -61,4 +65,18 @@ test('a partition that was measured alone says what one takes', () => {
 
 test('without a produce bench there is nothing to count with', () => {
   assert.throws(() => measuredOf([result('e2e', 1e6)], 'm.json'), /m\.json has no result of millrace bench produce/)
+})
+
+test('JSON that is no result of a benchmark is refused by the name of its file', async () => {
+  await withTempDir(async (folder) => {
+    const file = join(folder, 'measured.json')
+    for (const text of ['null', '5', '{}', '{"bench":"produce","bytesPerSecond":5}', '[[]]', 'x']) {
+      writeFileSync(file, text)
+      assert.throws(
+        () => readMeasured(file),
+        (error) => error instanceof CommandError && error.message.includes(`--measured ${file} is not what`),
+        text,
+      )
+    }
+  })
 })

@@ -32,13 +32,24 @@ export function readMeasured(file: string): Measured {
 }
 
 function parseDocuments(text: string, file: string): BenchResult[] {
+  const wrong = new CommandError(ExitCode.usage, `--measured ${file} is not what millrace bench --format json prints`)
+  let documents: unknown[]
   try {
     // What was appended to one file: each document ends where the next begins.
     const joined = text.trim().replaceAll(/\}\s*\n\s*\{/g, '},{')
-    return (joined.startsWith('[') ? JSON.parse(joined) : JSON.parse(`[${joined}]`)) as BenchResult[]
+    documents = (joined.startsWith('[') ? JSON.parse(joined) : JSON.parse(`[${joined}]`)) as unknown[]
   } catch {
-    throw new CommandError(ExitCode.usage, `--measured ${file} is not what millrace bench --format json prints`)
+    throw wrong
   }
+  if (!documents.every(isResult)) throw wrong
+  return documents
+}
+
+function isResult(document: unknown): document is BenchResult {
+  const { bench, bytesPerSecond, seconds, settings } = (document ?? {}) as Partial<BenchResult>
+  const { partitions, valueBytes } = settings ?? {}
+  const numbers = [bytesPerSecond, seconds, partitions, valueBytes]
+  return typeof bench === 'string' && numbers.every((each) => typeof each === 'number')
 }
 
 export function measuredOf(results: readonly BenchResult[], where: string): Measured {
