@@ -206,6 +206,12 @@ export class Fetcher {
       const aborted = this.#options.readCommitted ? (answer.abortedTransactions ?? []) : null
       const { topic, partition } = state
       const records = new FetchedRecords({ topic, partition, position, buffer, aborted })
+      if (records.endOffset !== null && records.endOffset <= position) {
+        // Asked again at once it would say the same, over and over.
+        this.#putOff(asked)
+        this.#fail(new ProtocolError(`${topic}-${partition} at ${position}: an answer without a whole batch`))
+        return
+      }
       if (state.fetched === null) state.fetched = records
       else state.ahead = records
       this.#events.arrived()

@@ -24,18 +24,19 @@ export function deleteTopics(context: DecisionContext, request: DeleteTopicsRequ
   const others = topics.filter((named) => !isNamedTwice(named))
   const perKey = Map.groupBy(others, ({ name, topicId }) => name ?? topicId)
   const once = [...perKey.values()].filter((same) => same.length === 1).flat()
+  const named = { names: new Set(once.map(({ name }) => name)), ids: new Set(others.map(({ topicId }) => topicId)) }
   for (const same of perKey.values()) {
-    const named = same[0] as Named
-    if (named.name === null && named.topicId === NO_TOPIC_ID) {
-      responses.push(...same.map((each) => ({ ...each, ...duplicate(each) })))
+    const one = same[0] as Named
+    if (one.name === null && one.topicId === NO_TOPIC_ID) {
+      for (const each of same) responses.push({ ...each, ...duplicate(each) })
       continue
     }
-    const result = same.length > 1 ? duplicate(named) : decide(image, named, named.name === null ? once : others)
+    const result = same.length > 1 ? duplicate(one) : decide(image, one, named)
     // Of a topic that is named by its id and by its name the answer speaks once.
-    if (result === ALSO_BY_NAME && named.name === null) continue
-    responses.push({ ...identity(image, named, result), ...result })
+    if (result === ALSO_BY_NAME && one.name === null) continue
+    responses.push({ ...identity(image, one, result), ...result })
     if (result.errorCode !== ErrorCode.NONE) continue
-    const topic = named.name === null ? image.topicById(named.topicId) : image.topic(named.name)
+    const topic = one.name === null ? image.topicById(one.topicId) : image.topic(one.name)
     if (topic !== undefined) records.push({ type: 'RemoveTopic', value: { topicId: topic.topicId } })
   }
   return { records, response: { throttleTimeMs: 0, responses } }
@@ -59,17 +60,24 @@ function duplicate({ name, topicId }: Named): Refusal {
   return bad(topicId === NO_TOPIC_ID ? 'Neither topic name nor id were specified.' : 'Duplicate topic id.')
 }
 
-function resolve(image: MetadataImage, { name, topicId }: Named, all: readonly Named[]): Refusal {
+/** What the request names, to find topics that it names in both ways. */
+interface AllNamed {
+  /** Each once. */
+  readonly names: ReadonlySet<string | null>
+  readonly ids: ReadonlySet<string>
+}
+
+function resolve(image: MetadataImage, { name, topicId }: Named, { names, ids }: AllNamed): Refusal {
   const bad = (message: string) => refusal(ErrorCode.INVALID_REQUEST, message)
   if (name === null && topicId === NO_TOPIC_ID) return bad('Neither topic name nor id were specified.')
   if (name === null) {
     const topic = image.topicById(topicId)
     if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_ID)
-    return all.some((other) => other.name === topic.name) ? ALSO_BY_NAME : ACCEPTED
+    return names.has(topic.name) ? ALSO_BY_NAME : ACCEPTED
   }
   const topic = image.topic(name)
   if (topic === undefined) return refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-  return all.some((other) => other.topicId === topic.topicId) ? ALSO_BY_NAME : ACCEPTED
+  return ids.has(topic.topicId) ? ALSO_BY_NAME : ACCEPTED
 }
 
 const ALSO_BY_NAME = refusal(

@@ -202,7 +202,7 @@ export class GroupCoordinator {
     const asked = this.#runtime.partitions.map((partition) => this.#askPartition('list', partition, request, caller))
     const groups: GroupCalls['list']['answer'][number][] = []
     for (const answer of await Promise.all(asked)) {
-      if (!(answer instanceof CoordinatorError)) groups.push(...answer)
+      if (!(answer instanceof CoordinatorError)) for (const group of answer) groups.push(group)
       // The partition has just moved away: its new coordinator lists its groups.
       else if (answer.code !== ErrorCode.NOT_COORDINATOR)
         return { throttleTimeMs: 0, errorCode: answer.code, groups: [] }

@@ -37,7 +37,7 @@ function riskOf({ offsets, lostRecords }: GroupLag): NonNullable<Listed['groups'
   return {
     partitions: atRisk.length,
     records: atRisk.reduce((sum, { figures }) => sum + (figures?.lag ?? 0), 0),
-    leftMs: lefts.length === 0 ? -1 : Math.min(...lefts),
+    leftMs: lefts.length === 0 ? -1 : lefts.reduce((least, leftMs) => Math.min(least, leftMs)),
     lostRecords: [...lostRecords.values()].reduce((sum, records) => sum + records, 0),
   }
 }
