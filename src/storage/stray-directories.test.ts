@@ -4,6 +4,7 @@ import type { Machine } from '../sim/machine.ts'
 import { type Sim, simulate } from '../sim/sim.ts'
 import { LogModel, TEST_TOPIC_ID } from '../testing/log-model.ts'
 import { defaultLogConfig } from './config.ts'
+import { replaceFile } from './files.ts'
 import { LogManager, type LogManagerOptions } from './log-manager.ts'
 import { StrayDirectories, type StrayLimits } from './stray-directories.ts'
 
@@ -103,4 +104,18 @@ world('a wall clock that jumps ahead removes nothing', async (sim, machine) => {
   await manager.removeStrays(WEEK)
   await sim.runFor(1000)
   assert.equal(strays(machine).length, 1)
+})
+
+world('one that cannot be looked at keeps none of the others', async (sim, machine) => {
+  const { env } = machine.boot()
+  const manager = await LogManager.open(env, options)
+  await setAside(sim, manager, 0)
+  const odd = `${folder}/a-0.${'0'.repeat(32)}-stray`
+  await replaceFile(env.disk, odd, [Buffer.from('a file and no directory')])
+  await manager.removeStrays(WEEK)
+  assert.equal(manager.strays.count, 1)
+  await sim.runFor(7 * DAY_MS)
+  await manager.removeStrays(WEEK)
+  await sim.runFor(1000)
+  assert.deepEqual(leftOf(machine), [odd.slice(folder.length + 1)])
 })

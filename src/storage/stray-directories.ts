@@ -73,17 +73,33 @@ export class StrayDirectories {
 
   /** The oldest first. */
   async #find(nowMs: number): Promise<Stray[]> {
-    const { disk } = this.#env
     const strays: Stray[] = []
-    for (const name of (await disk.list(this.#folder)).filter(isStrayDirectory)) {
-      const path = `${this.#folder}/${name}`
-      const sinceMs = await this.#since(path, nowMs)
-      let bytes = 0
-      for (const file of await disk.list(path)) bytes += (await disk.stat(`${path}/${file}`))?.bytes ?? 0
-      strays.push({ path, bytes, sinceMs })
-      this.#tell(path, bytes, sinceMs)
+    for (const name of (await this.#env.disk.list(this.#folder)).filter(isStrayDirectory)) {
+      const stray = await this.#measure(`${this.#folder}/${name}`, nowMs)
+      if (stray !== null) strays.push(stray)
     }
     return strays.sort((one, other) => one.sinceMs - other.sinceMs)
+  }
+
+  /** Null where it cannot be looked at: the others go on without it. */
+  async #measure(path: string, nowMs: number): Promise<Stray | null> {
+    const { disk } = this.#env
+    try {
+      let bytes = 0
+      for (const file of await disk.list(path)) bytes += (await disk.stat(`${path}/${file}`))?.bytes ?? 0
+      const sinceMs = await this.#since(path, nowMs)
+      this.#tell(path, bytes, sinceMs)
+      return { path, bytes, sinceMs }
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error
+      if (!this.#told.has(path))
+        this.#env.log.warn('A directory that was set aside cannot be looked at, and stays', {
+          directory: path,
+          reason: error.message,
+        })
+      this.#told.add(path)
+      return null
+    }
   }
 
   /** As it was noted down when it was seen first; what makes no sense is noted down anew. */
