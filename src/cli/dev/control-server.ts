@@ -22,6 +22,8 @@ export function serveControl(address: Address, broker: MemoryBroker): Promise<Co
       reject(new CommandError(ExitCode.addressRefused, `cannot listen for control: ${message}`)),
     )
     server.listen(port, host, () => {
+      // A connection that could not be accepted is lost, and nothing else.
+      server.on('error', () => {})
       const bound = server.address() as { port: number }
       const close = () => {
         server.close()

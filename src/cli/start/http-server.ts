@@ -43,7 +43,11 @@ export function serveHttp(address: Address, source: HttpSource, log: Logger): Pr
   }
   return new Promise((resolve, reject) => {
     door.once('error', reject)
-    door.listen(address.port, address.host || '0.0.0.0', () => resolve({ address: boundTo(door), close }))
+    door.listen(address.port, address.host || '0.0.0.0', () => {
+      // Accepting failed (no descriptor left, say): the connection is lost, the node is not.
+      door.on('error', ({ message }) => log.warn('a connection for HTTP could not be accepted', { error: message }))
+      resolve({ address: boundTo(door), close })
+    })
   })
 }
 
