@@ -27,7 +27,11 @@ const ofThree: Case = {
     const sizes = members.map((member) => member.partitions.length)
     members.forEach(assertInOrder)
     await Promise.all(members.map((member) => member.close()))
-    return { sizes, read: members.reduce((sum, { read }) => sum + read.length, 0) }
+    // A rebalance in between may make a client read again what it has not committed: each record counts once.
+    const read = new Set(
+      members.flatMap((member) => member.read.map(({ partition, offset }) => `${partition}-${offset}`)),
+    )
+    return { sizes, read: read.size }
   },
 }
 
@@ -193,7 +197,7 @@ const staticFenced: Case = {
     await pollUntil('it has partitions', [first], () => first.partitions.length === 2)
     const second = await join()
     await pollUntil('the second has partitions', [second], () => second.partitions.length === 2)
-    const error = await refusedPoll(first, 5000)
+    const error = await refusedPoll(first, 12_000)
     const sent = numbered(20)
     await produceTo(context, topic, sent)
     await pollUntil('the second reads', [second], () => hasRead([second], sent))
