@@ -3,6 +3,7 @@ import type { MetadataImage, PartitionImage } from '../metadata/image.ts'
 import { minInsync } from '../model/min-insync.ts'
 import { AlterPartition } from '../protocol/apis/alter-partition.ts'
 import { AlterPartitionReassignments } from '../protocol/apis/alter-partition-reassignments.ts'
+import { ErrorCode } from '../protocol/errors.ts'
 import type { RequestOf } from '../protocol/schema.ts'
 import { commonLength, type Entry, type Leadership, newNode, progressOf, type ReplicaNode } from './replication-node.ts'
 import { ShardCluster, type TestBroker } from './shard-cluster.ts'
@@ -199,7 +200,9 @@ export class ReplicationWorld {
     if (request === undefined) return
     const response = this.cluster.ask(AlterPartition, request)
     this.#published()
-    const refused = response.topics[0]?.partitions[0]?.errorCode !== 0
+    const errorCode = response.topics[0]?.partitions[0]?.errorCode
+    // With another leader it was done: who asked leads no more, and until he sees it counts what he proposed.
+    const refused = errorCode !== ErrorCode.NONE && errorCode !== ErrorCode.NEW_LEADER_ELECTED
     const leadership = this.nodes.find(({ id }) => id === request.brokerId)?.leadership
     const wanted = request.topics[0]?.partitions[0]
     if (!refused || leadership == null || wanted === undefined) return

@@ -14,7 +14,7 @@ export const IDEMPOTENCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'storage/producer-states.ts',
-        from: 'if (id === NO_PRODUCER_ID) return APPEND\n    const entry',
+        from: 'if (id < 0) return APPEND\n    const entry',
         to: 'if (id < 2 ** 50) return APPEND\n    const entry',
       },
     ],
