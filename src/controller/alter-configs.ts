@@ -179,11 +179,20 @@ function finish(
   const records: MetadataRecord[] = []
   for (const key of new Set([...named, ...current.keys()])) {
     const value = normalValue(target, key, next.get(key))
+    if (value !== null && Buffer.byteLength(value) > VALUE_BYTES_MAX) return { refused: tooLong() }
     // A broker's key is written even when it has the value already: brokers then load a changed file again.
     const reload = target.type === ResourceType.broker && named.has(key)
     if (value !== (current.get(key) ?? null) || reload) records.push(configRecord(target, key, value))
   }
   return { records }
+}
+
+/** Of one value, in a record and in an answer. What is appended to a list grows beyond what any request carries. */
+const VALUE_BYTES_MAX = 32_767
+
+function tooLong(): Refusal {
+  const message = `The configuration value cannot be added because it exceeds the maximum value size of ${VALUE_BYTES_MAX} bytes.`
+  return refusal(ErrorCode.INVALID_CONFIG, message)
 }
 
 function normalValue(target: ConfigResource, key: string, value: string | undefined): string | null {
