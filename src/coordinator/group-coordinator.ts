@@ -70,12 +70,16 @@ export class GroupCoordinator {
   readonly #parts: GroupCoordinatorParts
   readonly #runtime: CoordinatorRuntime<GroupRecord, GroupRequest, GroupResponse>
   /** Older than the shards: one that is loaded finds in it what was told before. */
-  readonly #outlooks = new OutlookBook()
+  readonly #outlooks: OutlookBook
   #config: GroupConfig
 
   constructor(parts: GroupCoordinatorParts) {
     this.#parts = parts
     this.#config = parts.config
+    const { topics } = parts
+    this.#outlooks = new OutlookBook(
+      ({ topic, topicId, partition }) => topics.idOf(topic) === topicId && partition < topics.partitionsOf(topic),
+    )
     const kind = {
       name: 'groups',
       newShard: () => new GroupShard(this.#config, new Random(parts.env.randomBytes(4).readUInt32BE()), this.#outlooks),

@@ -18,9 +18,28 @@ export interface OutlookChange {
   readonly startBefore: number | null
 }
 
+/** Names a partition of a topic. */
+export type Knows = (named: {
+  readonly topic: string
+  readonly topicId: TopicId
+  readonly partition: number
+}) => boolean
+
+/** Partitions that are not known here, or not yet: so many are remembered, whoever names more. */
+const UNKNOWN_MAX = 1000
+/** Leaders name fewer; of more, those that come first and the last, which says how far the danger reaches. */
+const STEPS_MAX = 64
+
 /** The newest outlook of each partition, on a coordinator; shared by all its shards, and older than those loaded later. */
 export class OutlookBook {
   readonly #byTopic = new Map<string, Map<number, PartitionOutlook>>()
+  readonly #knows: Knows
+  /** The oldest first; some may have become known meanwhile. */
+  readonly #unknown = new Set<PartitionOutlook>()
+
+  constructor(knows: Knows = () => true) {
+    this.#knows = knows
+  }
 
   get(topic: string, partition: number): PartitionOutlook | undefined {
     return this.#byTopic.get(topic)?.get(partition)
@@ -35,7 +54,10 @@ export class OutlookBook {
       if (isSame && outlook.leaderEpoch < known.leaderEpoch) continue
       // A new leader may not have deleted yet what its predecessor had: that is gone for readers all the same.
       const startOffset = Math.max(outlook.startOffset, isSame ? known.startOffset : 0)
-      const change = { outlook: { ...outlook, startOffset }, startBefore: isSame ? known.startOffset : null }
+      const change = {
+        outlook: { ...outlook, startOffset, steps: bounded(outlook.steps) },
+        startBefore: isSame ? known.startOffset : null,
+      }
       this.#put(change.outlook)
       changes.push(change)
     }
@@ -53,7 +75,26 @@ export class OutlookBook {
     const partitions = this.#byTopic.get(outlook.topic) ?? new Map<number, PartitionOutlook>()
     this.#byTopic.set(outlook.topic, partitions)
     partitions.set(outlook.partition, outlook)
+    if (!this.#knows(outlook)) this.#boundUnknown(outlook)
   }
+
+  /** Whoever can send requests could else name partitions without end. */
+  #boundUnknown(outlook: PartitionOutlook): void {
+    this.#unknown.add(outlook)
+    if (this.#unknown.size <= UNKNOWN_MAX) return
+    const [oldest] = this.#unknown
+    if (oldest === undefined) return
+    this.#unknown.delete(oldest)
+    if (this.get(oldest.topic, oldest.partition) !== oldest || this.#knows(oldest)) return
+    const partitions = this.#byTopic.get(oldest.topic)
+    partitions?.delete(oldest.partition)
+    if (partitions?.size === 0) this.#byTopic.delete(oldest.topic)
+  }
+}
+
+function bounded(steps: PartitionOutlook['steps']): PartitionOutlook['steps'] {
+  const last = steps.at(-1)
+  return steps.length <= STEPS_MAX || last === undefined ? steps : [...steps.slice(0, STEPS_MAX - 1), last]
 }
 
 /** What lies before it is in danger; the start where nothing is. */
