@@ -36,6 +36,8 @@ export const features = [
   /** Commits when it is told to, and says when that is done. */
   'commit',
   'static-membership',
+  /** A member learns that another has taken its instance id, and gives way. */
+  'static-fencing',
   /** group.protocol=consumer (KIP-848). */
   'consumer-protocol',
   'listOffsets',

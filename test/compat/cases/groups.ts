@@ -189,7 +189,7 @@ const staticMember: Case = {
 const staticFenced: Case = {
   name: 'static-fenced',
   title: 'a second member with the same instance id fences the first',
-  needs: ['groups', 'static-membership'],
+  needs: ['groups', 'static-membership', 'static-fencing'],
   async run(context) {
     const [topic, group] = [await context.topic('t', 2), context.name('g')]
     const join = () => Member.join(context, { group, topics: [topic], instanceId: 'one', sessionTimeoutMs: 30_000 })

@@ -143,6 +143,7 @@ declaration = {
     "client": "aiokafka",
     "version": aiokafka.__version__,
     "unsupported": {
+        "static-fencing": "it does not know FENCED_INSTANCE_ID: both members go on taking the id from each other",
         "consumer-protocol": "it speaks the classic protocol",
         "deleteGroups": "its admin client has none",
         "deleteOffsets": "its admin client has none",
