@@ -164,12 +164,13 @@ clusterScenario(
 )
 
 // Scenario 14
-clusterScenario('the disk of a follower stands still: it leaves the ISR, and records go on', {}, async (run, sim) => {
+clusterScenario('the disk of a follower stands still: it leaves the ISR, and records go on', {}, async (run) => {
   const [slow] = run.followers
   slow.machine.stallDisk(10_000)
   await run.until(() => !run.isr.includes(slow.nodeId), 'it has left the ISR')
   const before = run.acknowledged
-  await sim.runFor(1000)
+  // Not at once where the network held up the other follower too, for seconds: then both are out for a moment.
+  await run.until(() => run.acknowledged > before || run.isr.includes(slow.nodeId), 'records are acknowledged')
   assert.ok(run.acknowledged > before, 'records are acknowledged without it')
   await run.until(() => run.isr.includes(slow.nodeId), 'it is in the ISR again', 30_000)
 })
