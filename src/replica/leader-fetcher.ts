@@ -119,6 +119,7 @@ export class LeaderFetcher implements FollowedHost {
     if (this.#isStopped) return
     this.#changed.add(followed)
     this.#await(followed)
+    this.#watchPause(followed)
     if (this.#state === 'idle') this.#sendSoon()
     else if (this.#state === 'asking') this.#wakeSoon()
     else if (this.#state === 'gathering' && this.#awaited.size === 0) this.#sendSoon()
@@ -276,6 +277,11 @@ export class LeaderFetcher implements FollowedHost {
   #settle(followed: Followed): void {
     this.#changed.add(followed)
     this.#await(followed)
+    this.#watchPause(followed)
+  }
+
+  /** One that was refused, by an answer or by its own disk when it was to be cut back, goes on by itself. */
+  #watchPause(followed: Followed): void {
     if (!followed.isCurrent || followed.machine.state !== 'paused') return
     this.#paused.add(followed)
     this.#armPause()
