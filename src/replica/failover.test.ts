@@ -325,3 +325,25 @@ test('a node that stops after its leaderships were moved is not complained about
     await sim.runFor(500)
     await allHold(cluster, ['0'])
   }))
+
+test('a log that could not be cut back is cut back later, and its replica follows', () =>
+  withTopic(async (cluster, sim) => {
+    await cluster.node(1).produce('a', batch(0))
+    await sim.runFor(100)
+    sim.net.isolate(cluster.node(1).machine.host)
+    void cluster.node(1).produce('a', batch(1))
+    await sim.runFor(100)
+    const { log } = cluster.node(1).partition('a')
+    assert.ok(log)
+    const cutBack = log.truncateTo.bind(log)
+    let tries = 0
+    // No descriptor is left, say.
+    log.truncateTo = (offset) => (++tries === 1 ? Promise.reject(new Error('EMFILE')) : cutBack(offset))
+    cluster.controller.lead('a', 2)
+    await sim.runFor(100)
+    sim.net.heal()
+    await cluster.node(2).produce('a', batch(1))
+    await sim.runFor(3000)
+    assert.equal(tries, 2)
+    await allHold(cluster, ['0', '1'])
+  }))
