@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Connection, ConnectionHandler, Net } from '../env/net.ts'
 import { ApiVersions } from '../protocol/apis/api-versions.ts'
 import { Fetch, type FetchRequest } from '../protocol/apis/fetch.ts'
 import { Metadata, type MetadataRequest } from '../protocol/apis/metadata.ts'
 import { decodeRequest, decodeRequestHeader, encodeResponse } from '../protocol/codec.ts'
 import type { AnyApi } from '../protocol/schema.ts'
+import { answeringNet, apiVersionsOf } from '../testing/answering-net.ts'
 import { ManualEnv } from '../testing/manual-env.ts'
 import { Client } from './client.ts'
 import { Consumer } from './consumer.ts'
@@ -42,37 +42,13 @@ const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAQ'
 const APIS: readonly AnyApi[] = [ApiVersions, Metadata, Fetch]
 
 /** A node whose every answer to a fetch holds these bytes. */
-class Node implements Net {
+class Node {
   fetches = 0
+  readonly net = answeringNet((frame, send) => queueMicrotask(() => send(this.#answer(frame))))
   readonly #records: Buffer
 
   constructor(records: Buffer) {
     this.#records = records
-  }
-
-  listen(): never {
-    throw new Error('a client does not listen')
-  }
-
-  async connect(remote: { host: string; port: number }): Promise<Connection> {
-    let handler: ConnectionHandler | null = null
-    return {
-      local: remote,
-      remote,
-      unsentBytes: 0,
-      start: (given) => {
-        handler = given
-      },
-      pause() {},
-      resume() {},
-      write: (buffers) => {
-        const frame = Buffer.concat(buffers).subarray(4)
-        queueMicrotask(() => handler?.data(this.#answer(frame)))
-        return true
-      },
-      end() {},
-      destroy() {},
-    }
   }
 
   #answer(frame: Buffer): Buffer {
@@ -83,14 +59,7 @@ class Node implements Net {
   }
 
   #body(api: AnyApi, request: unknown): unknown {
-    if (api === ApiVersions) {
-      const ranges = APIS.map(({ key, versions: [minVersion, maxVersion] }) => ({
-        apiKey: key,
-        minVersion,
-        maxVersion,
-      }))
-      return { errorCode: 0, apiKeys: ranges }
-    }
+    if (api === ApiVersions) return apiVersionsOf(APIS)
     if (api === Metadata) {
       const partition = { errorCode: 0, partitionIndex: 0, leaderId: 1, replicaNodes: [1], isrNodes: [1] }
       const topics = (request as MetadataRequest).topics ?? []
@@ -111,7 +80,7 @@ class Node implements Net {
 test('a server that never sends a whole batch is told of, and not asked as fast as it can answer', async () => {
   const node = new Node(Buffer.alloc(30))
   const world = new ManualEnv()
-  const client = new Client({ ...world.env, net: node }, { bootstrap: 'node:1' })
+  const client = new Client({ ...world.env, net: node.net }, { bootstrap: 'node:1' })
   const consumer = new Consumer(client)
   const partition = { topic: 't', partition: 0 }
   consumer.assign([partition])

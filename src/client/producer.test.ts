@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Connection, ConnectionHandler, Net } from '../env/net.ts'
 import { ApiVersions } from '../protocol/apis/api-versions.ts'
 import { InitProducerId } from '../protocol/apis/init-producer-id.ts'
 import { Metadata } from '../protocol/apis/metadata.ts'
@@ -8,6 +7,7 @@ import { Produce } from '../protocol/apis/produce.ts'
 import { recordsOf } from '../protocol/batch/records.ts'
 import { decodeRequest, decodeRequestHeader, encodeResponse } from '../protocol/codec.ts'
 import type { AnyApi } from '../protocol/schema.ts'
+import { answeringNet, apiVersionsOf } from '../testing/answering-net.ts'
 import { ManualEnv } from '../testing/manual-env.ts'
 import { Client } from './client.ts'
 import { UsageError } from './errors.ts'
@@ -16,7 +16,7 @@ import { Producer, type ProducerOptions } from './producer.ts'
 const APIS: readonly AnyApi[] = [ApiVersions, Metadata, InitProducerId, Produce]
 
 /** A node that leads one partition of every topic and keeps what it is sent, as soon as it is told to answer. */
-class Node implements Net {
+class Node {
   readonly values: string[] = []
   readonly requests: string[] = []
   readonly headers: string[] = []
@@ -28,36 +28,17 @@ class Node implements Net {
   readonly missing = new Set<string>()
   #parked: (() => void)[] = []
 
-  listen(): never {
-    throw new Error('a client does not listen')
-  }
-
-  async connect(remote: { host: string; port: number }): Promise<Connection> {
-    let handler: ConnectionHandler | null = null
-    return {
-      local: remote,
-      remote,
-      unsentBytes: 0,
-      start: (given) => {
-        handler = given
-      },
-      pause() {},
-      resume() {},
-      write: (buffers, sent) => {
-        const frame = Buffer.concat(buffers).subarray(4)
-        const take = () => {
-          sent?.()
-          this.#serve(frame, (bytes) => handler?.data(bytes))
-        }
-        if (this.isReading || sent === undefined) queueMicrotask(take)
-        else this.#unread.push(take)
-        if (!this.isReading && sent !== undefined) this.unreadBytes += frame.length
-        return true
-      },
-      end() {},
-      destroy() {},
+  readonly net = answeringNet((frame, send, sent) => {
+    const take = () => {
+      sent?.()
+      this.#serve(frame, send)
     }
-  }
+    if (this.isReading || sent === undefined) queueMicrotask(take)
+    else {
+      this.#unread.push(take)
+      this.unreadBytes += frame.length
+    }
+  })
 
   #serve(frame: Buffer, send: (bytes: Buffer) => void): void {
     const { apiKey, apiVersion, correlationId, reader } = decodeRequestHeader(frame)
@@ -74,14 +55,7 @@ class Node implements Net {
   }
 
   #answer(api: AnyApi, request: unknown): unknown {
-    if (api === ApiVersions) {
-      const apiKeys = APIS.map(({ key, versions: [minVersion, maxVersion] }) => ({
-        apiKey: key,
-        minVersion,
-        maxVersion,
-      }))
-      return { errorCode: 0, apiKeys }
-    }
+    if (api === ApiVersions) return apiVersionsOf(APIS)
     if (api === InitProducerId) return { errorCode: 0, producerId: 7, producerEpoch: 0 }
     if (api === Metadata) return this.#metadata(request as { topics: { name: string }[] })
     const { topicData } = request as {
@@ -132,7 +106,7 @@ class Node implements Net {
 function setUp(options: ProducerOptions = {}) {
   const node = new Node()
   const world = new ManualEnv()
-  const client = new Client({ ...world.env, net: node }, { bootstrap: 'node:1' })
+  const client = new Client({ ...world.env, net: node.net }, { bootstrap: 'node:1' })
   const producer = new Producer(client, options)
   return { node, world, client, producer }
 }

@@ -1,35 +1,11 @@
 /** One member of a group, by kafkajs: `kafkajs-member.ts ADDRESSES GROUP TOPIC`. See members.ts for what it prints. */
 import { writeSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import kafkajs from 'kafkajs'
+import { addCodecs } from '../support/kafkajs-codecs.ts'
 
 const [addresses = '', groupId = '', topic = ''] = process.argv.slice(2)
-const require = createRequire(import.meta.url)
 
-// kafkajs itself decodes only gzip; the other codecs are plugged in as its users do.
-const { CompressionCodecs, CompressionTypes } = kafkajs
-const { uncompressSync } = require('snappy') as typeof import('snappy')
-const { zstdDecompressSync } = require('node:zlib') as typeof import('node:zlib')
-CompressionCodecs[CompressionTypes.Snappy] = () => ({
-  compress: () => Promise.reject(new Error('not needed')),
-  decompress: (bytes: Buffer) => Promise.resolve(uncompressXerial(bytes)),
-})
-CompressionCodecs[CompressionTypes.ZSTD] = () => ({
-  compress: () => Promise.reject(new Error('not needed')),
-  decompress: (bytes: Buffer) => Promise.resolve(zstdDecompressSync(bytes)),
-})
-
-/** Java clients wrap snappy blocks in frames of their own; librdkafka sends a raw block. */
-function uncompressXerial(bytes: Buffer): Buffer {
-  if (bytes.subarray(1, 7).toString('latin1') !== 'SNAPPY') return Buffer.from(uncompressSync(bytes))
-  const blocks: Buffer[] = []
-  for (let at = 16; at < bytes.length; ) {
-    const length = bytes.readInt32BE(at)
-    blocks.push(Buffer.from(uncompressSync(bytes.subarray(at + 4, at + 4 + length))))
-    at += 4 + length
-  }
-  return Buffer.concat(blocks)
-}
+addCodecs()
 
 const kafka = new kafkajs.Kafka({
   clientId: 'rows',

@@ -9,6 +9,7 @@ import { type OffsetRange, parseOffsetRange } from '../records/offset-range.ts'
 import { compileOutputFormat, jsonRecord } from '../records/output-format.ts'
 import type { PrintedRecord } from '../records/printed-record.ts'
 import { parseCount } from '../topic/settings.ts'
+import { giveBack, stopSignal } from '../reading.ts'
 import type { ConsumeFlags } from './command.ts'
 import { resolveRange } from './range.ts'
 
@@ -149,13 +150,6 @@ function dropReached(consumer: Consumer, ends: PartitionMap<number>): number {
   return ends.size
 }
 
-/** What was fetched but not printed is not consumed: a group must not lose it. */
-function giveBack(consumer: Consumer, records: readonly ConsumerRecord[]): void {
-  const firsts = new PartitionMap<number>()
-  for (const record of records) if (!firsts.has(record)) firsts.set(record, record.offset)
-  for (const [partition, offset] of firsts.entries()) consumer.seek(partition, offset)
-}
-
 function printed({ batch, ...record }: ConsumerRecord): PrintedRecord {
   return { ...record, ...batch }
 }
@@ -165,15 +159,4 @@ function printerOf(format: string): Print {
   const compiled = compileOutputFormat(format)
   if (typeof compiled === 'string') throw new CommandError(ExitCode.usage, `--format: ${compiled}`)
   return compiled
-}
-
-/** Ctrl-C ends the reading, and what was printed is committed; a second one ends at once. */
-function stopSignal(): { readonly isSet: boolean } {
-  const stop = { isSet: false }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      stop.isSet = true
-    })
-  }
-  return stop
 }

@@ -1,8 +1,8 @@
 import { Consumer } from '../../client/consumer.ts'
 import type { ConsumerRecord } from '../../client/fetched-records.ts'
-import { PartitionMap } from '../../client/topic-partitions.ts'
 import type { Session } from '../connect.ts'
 import { write } from '../output.ts'
+import { giveBack, stopSignal } from '../reading.ts'
 import { type ConsoleOptions, consoleOptions, CONSUMER_KINDS } from './console-consumer-options.ts'
 import { err, out, type Tool, ToolExit, withServers } from './tool.ts'
 
@@ -109,21 +109,4 @@ async function printSome(
   } finally {
     if (chunks.length > 0) await write(Buffer.concat(chunks))
   }
-}
-
-/** What was fetched but not printed is not consumed: a group must not lose it. */
-function giveBack(consumer: Consumer, records: readonly ConsumerRecord[]): void {
-  const firsts = new PartitionMap<number>()
-  for (const record of records) if (!firsts.has(record)) firsts.set(record, record.offset)
-  for (const [partition, offset] of firsts.entries()) consumer.seek(partition, offset)
-}
-
-function stopSignal(): { readonly isSet: boolean } {
-  const stop = { isSet: false }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      stop.isSet = true
-    })
-  }
-  return stop
 }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../base/random.ts'
 import type { TopicId } from '../../model/ids.ts'
-import { type LedOutlook, OutlookBox } from './outlook-box.ts'
+import type { PartitionOutlook } from '../../group/outlook-book.ts'
+import { OutlookBox } from './outlook-box.ts'
 
-function outlook(partition: number, startOffset: number, dueMs = 100_000): LedOutlook {
+function outlook(partition: number, startOffset: number, dueMs = 100_000): PartitionOutlook {
   const steps = dueMs === 0 ? [] : [{ endOffset: startOffset + 10, dueMs }]
   return { topic: 't', topicId: 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId, partition, leaderEpoch: 0, startOffset, steps }
 }
@@ -41,8 +42,8 @@ test('whatever is lost on the way, in the end each coordinator has the newest of
   for (let seed = 0; seed < 1000; seed++) {
     const random = new Random(seed)
     const box = new OutlookBox()
-    const coordinators = new Map<number, { epoch: number; known: Map<number, LedOutlook> }>()
-    const newest = new Map<number, LedOutlook>()
+    const coordinators = new Map<number, { epoch: number; known: Map<number, PartitionOutlook> }>()
+    const newest = new Map<number, PartitionOutlook>()
     const send = (nodeId: number, isLost: boolean) => {
       const next = box.unheard(nodeId, random.between(1, 3))
       const receiver = coordinators.get(nodeId)

@@ -1,15 +1,4 @@
-import type { TopicId } from '../../model/ids.ts'
-
-/** What this node, as the leader of a partition, has to tell of it. */
-export interface LedOutlook {
-  readonly topic: string
-  readonly topicId: TopicId
-  readonly partition: number
-  readonly leaderEpoch: number
-  readonly startOffset: number
-  /** On the monotonic clock of this node. */
-  readonly steps: readonly { readonly endOffset: number; readonly dueMs: number }[]
-}
+import type { PartitionOutlook } from '../../group/outlook-book.ts'
 
 interface Coordinator {
   readonly brokerEpoch: number
@@ -27,12 +16,12 @@ const MOVED_MS_MIN = 60_000
  */
 export class OutlookBox {
   /** In the order of their numbers. */
-  readonly #outlooks = new Map<string, { readonly outlook: LedOutlook; readonly number: number }>()
+  readonly #outlooks = new Map<string, { readonly outlook: PartitionOutlook; readonly number: number }>()
   readonly #coordinators = new Map<number, Coordinator>()
   #lastNumber = 0
 
   /** Whether it is news. */
-  put(outlook: LedOutlook, nowMs: number): boolean {
+  put(outlook: PartitionOutlook, nowMs: number): boolean {
     const key = keyOf(outlook)
     const known = this.#outlooks.get(key)?.outlook
     const isNothing = outlook.startOffset === 0 && outlook.steps.length === 0
@@ -42,7 +31,7 @@ export class OutlookBox {
     return true
   }
 
-  get(topic: string, partition: number): LedOutlook | undefined {
+  get(topic: string, partition: number): PartitionOutlook | undefined {
     return this.#outlooks.get(keyOf({ topic, partition }))?.outlook
   }
 
@@ -67,10 +56,10 @@ export class OutlookBox {
   }
 
   /** The oldest `max` of what it has not heard; `upTo` is for `heard`. */
-  unheard(nodeId: number, max: number): { outlooks: LedOutlook[]; brokerEpoch: number; upTo: number } | null {
+  unheard(nodeId: number, max: number): { outlooks: PartitionOutlook[]; brokerEpoch: number; upTo: number } | null {
     const coordinator = this.#coordinators.get(nodeId)
     if (coordinator === undefined || coordinator.heard >= this.#lastNumber) return null
-    const outlooks: LedOutlook[] = []
+    const outlooks: PartitionOutlook[] = []
     let upTo = coordinator.heard
     for (const { outlook, number } of this.#outlooks.values()) {
       if (number <= coordinator.heard) continue
@@ -91,7 +80,7 @@ function keyOf({ topic, partition }: { topic: string; partition: number }): stri
   return `${topic}-${partition}`
 }
 
-function isSame(known: LedOutlook, next: LedOutlook, nowMs: number): boolean {
+function isSame(known: PartitionOutlook, next: PartitionOutlook, nowMs: number): boolean {
   return (
     known.topicId === next.topicId &&
     known.leaderEpoch === next.leaderEpoch &&
@@ -101,7 +90,7 @@ function isSame(known: LedOutlook, next: LedOutlook, nowMs: number): boolean {
   )
 }
 
-type Step = LedOutlook['steps'][number]
+type Step = PartitionOutlook['steps'][number]
 
 function isSameStep(known: Step, next: Step | undefined, nowMs: number): boolean {
   if (next === undefined || known.endOffset !== next.endOffset) return false

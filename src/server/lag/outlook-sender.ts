@@ -9,7 +9,7 @@ import { OffsetFetch, type OffsetFetchRequest } from '../../protocol/apis/offset
 import { ClientError } from '../../rpc/errors.ts'
 import type { Peers } from '../../rpc/peers.ts'
 import type { LogOutlook } from '../../storage/log-outlook.ts'
-import { type LedOutlook, OutlookBox } from './outlook-box.ts'
+import { OutlookBox } from './outlook-box.ts'
 
 export interface OutlookSenderParts {
   readonly nodeId: number
@@ -104,7 +104,7 @@ export class OutlookSender {
   }
 
   /** Whether it was heard. */
-  async #tell(nodeId: number, outlooks: readonly LedOutlook[]): Promise<boolean> {
+  async #tell(nodeId: number, outlooks: readonly PartitionOutlook[]): Promise<boolean> {
     if (nodeId === this.#parts.nodeId) {
       await this.#parts.take(outlooks)
       return true
@@ -126,7 +126,7 @@ export class OutlookSender {
 type WireOutlook = OffsetFetchRequest['outlooks'][number]
 
 /** Clocks differ between nodes; how long it takes does not. */
-function toWire({ steps, ...outlook }: LedOutlook, nowMs: number): WireOutlook {
+function toWire({ steps, ...outlook }: PartitionOutlook, nowMs: number): WireOutlook {
   const left = steps.map(({ endOffset, dueMs }) => ({ endOffset, leftMs: Math.max(0, Math.round(dueMs - nowMs)) }))
   return { ...outlook, steps: left }
 }

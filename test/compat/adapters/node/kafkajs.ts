@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import kafkajs from 'kafkajs'
 import type { Failure } from '../../protocol.ts'
 import { adminHandlers } from './kafkajs-admin.ts'
-import { addCodecs } from './kafkajs-codecs.ts'
+import { addCodecs } from '../../../support/kafkajs-codecs.ts'
 import { recordHandlers } from './kafkajs-records.ts'
 import { serve } from './serve.ts'
 
