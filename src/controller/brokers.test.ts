@@ -76,6 +76,19 @@ test('another folder, or a copy elsewhere, with the id of a living broker is ref
   assert.equal(cluster.register({ id: 3, directory: cluster.id(8) }).errorCode, NONE)
 })
 
+test('a broker that stopped cleanly comes back behind another address at once; a copy of its folder from before does not', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 }, { id: 2 })
+  const stopped = cluster.image.broker(2)?.brokerEpoch ?? -1
+  const moved = { id: 2, port: 9192, previousBrokerEpoch: stopped }
+  const { errorCode, brokerEpoch } = cluster.register(moved)
+  assert.equal(errorCode, ErrorCode.NONE)
+  assert.ok(brokerEpoch > stopped)
+  cluster.beat(2, { brokerEpoch })
+  const copy = { ...moved, port: 9292 }
+  assert.equal(cluster.register(copy).errorCode, ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+})
+
 test('a broker whose process is gone is fenced at once; news of an older incarnation changes nothing', () => {
   const cluster = new ShardCluster()
   cluster.join({ id: 1 }, { id: 2 }, { id: 3 })

@@ -91,7 +91,9 @@ function registrationError(
   if (request.clusterId !== clusterId) return ErrorCode.INCONSISTENT_CLUSTER_ID
   if (request.isMigratingZkBroker) return ErrorCode.BROKER_ID_NOT_REGISTERED
   const existing = image.broker(brokerId)
-  const another = existing !== undefined && existing.incarnationId !== incarnationId
+  // Who has stopped cleanly lives no more, whatever is left of its session; a copy of its folder from before has not.
+  const hasStopped = existing !== undefined && request.previousBrokerEpoch === existing.brokerEpoch
+  const another = existing !== undefined && existing.incarnationId !== incarnationId && !hasStopped
   if (another && !isSamePlace(existing, request) && sessions.isAlive(brokerId, nowMs, sessionTimeoutMs(context))) {
     return ErrorCode.DUPLICATE_BROKER_REGISTRATION
   }

@@ -1,6 +1,7 @@
 import type { Env } from '../env/env.ts'
 import { ALONE, type Membership } from './config/membership-config.ts'
 import { JOINED_FILE } from './join/joined-file.ts'
+import { refuseNodeFolders } from '../storage/data-folder.ts'
 import { DataFolderError } from '../storage/errors.ts'
 import { FOLDER_LOCK, META_PROPERTIES, parsePartitionDirectory, TEMPORARY_SUFFIX } from '../storage/file-names.ts'
 import { LogManager, type LogManagerOptions } from '../storage/log-manager.ts'
@@ -30,6 +31,11 @@ export async function refuseForeignFolder(env: Env, folder: string): Promise<voi
   if (there === null) return
   if (there.kind !== 'directory') throw new DataFolderError('unreadable', `${folder} is a file, not a folder`)
   const names = await env.disk.list(folder)
+  await refuseNodeFolders(
+    env,
+    folder,
+    names.filter((name) => parsePartitionDirectory(name) !== null),
+  )
   const foreign = names.filter((name) => !BEFORE_ALL.includes(name) && parsePartitionDirectory(name) === null)
   if (foreign.length === 0) return
   const shown = foreign.slice(0, 3).join(', ')

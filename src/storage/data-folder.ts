@@ -4,7 +4,7 @@ import type { TopicPartition } from '../model/ids.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { readCleanShutdown, removeCleanShutdown } from './clean-shutdown.ts'
 import { DataFolderError } from './errors.ts'
-import { isDeletedDirectory, parsePartitionDirectory } from './file-names.ts'
+import { isDeletedDirectory, mayBeNodeFolder, META_PROPERTIES, parsePartitionDirectory } from './file-names.ts'
 import { directoryOf } from './files.ts'
 import { type MetaProperties, readMetaProperties, writeMetaProperties } from './meta-properties.ts'
 
@@ -34,6 +34,7 @@ export async function openFolder(env: Env, options: FolderOwner, lock: DiskLock)
   await env.disk.syncDirectory(directoryOf(folder))
   const meta = await settleMeta(env, options)
   const names = await env.disk.list(folder)
+  await refuseNodeFolders(env, folder, names.filter(mayBeNodeFolder))
   const found = names.flatMap((name) => parsePartitionDirectory(name) ?? [])
   const clean = await readCleanShutdown(env.disk, folder)
   const checkpoints = await Checkpoints.load(env, folder, { isClean: clean !== null, found })
@@ -43,6 +44,22 @@ export async function openFolder(env: Env, options: FolderOwner, lock: DiskLock)
   if (clean !== null) await removeCleanShutdown(env.disk, folder)
   const deleted = names.filter(isDeletedDirectory)
   return { lock, meta, found, deleted, previousBrokerEpoch: clean?.brokerEpoch ?? null, checkpoints }
+}
+
+/** Rejects with `DataFolderError` where one of the directories in `folder` is the data folder of a node: none of it is ours. */
+export async function refuseNodeFolders(
+  env: Pick<Env, 'disk'>,
+  folder: string,
+  names: readonly string[],
+): Promise<void> {
+  const nodes: string[] = []
+  for (const name of names) {
+    if ((await env.disk.stat(`${folder}/${name}/${META_PROPERTIES}`)) !== null) nodes.push(name)
+  }
+  if (nodes.length === 0) return
+  const shown = `${nodes.slice(0, 5).join(', ')}${nodes.length > 5 ? ', …' : ''}`
+  const message = `${folder} holds the data folders of other nodes (${shown}): millrace start --nodes ${nodes.length} runs those, and this node needs a data folder of its own`
+  throw new DataFolderError('other-node', message)
 }
 
 async function settleMeta(env: Env, { folder, clusterId, nodeId }: FolderOwner): Promise<MetaProperties> {

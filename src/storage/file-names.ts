@@ -21,6 +21,7 @@ export const SWAP_SUFFIX = '.swap'
 export const TEMPORARY_SUFFIX = '.tmp'
 
 const TOPIC_NAME_BYTES_MAX = 249
+const NODE_FOLDER = 'node'
 const DELETED_DIRECTORY_SUFFIX = '-delete'
 const STRAY_DIRECTORY_SUFFIX = '-stray'
 
@@ -54,6 +55,16 @@ export function parsePartitionDirectory(name: string): TopicPartition | null {
   const [topic, partition] = [match[1] as string, Number(match[2])]
   if (partition > 0x7fffffff || topic.length > TOPIC_NAME_BYTES_MAX || topic === '.' || topic === '..') return null
   return { topic, partition }
+}
+
+/** The folder of one of several nodes that run on a host out of one data folder. It reads as a partition of a topic `node`. */
+export function nodeFolderName(number: number): string {
+  return `${NODE_FOLDER}-${number}`
+}
+
+export function mayBeNodeFolder(name: string): boolean {
+  const partition = parsePartitionDirectory(name)
+  return partition !== null && partition.topic === NODE_FOLDER && partition.partition > 0
 }
 
 /** Where a partition waits for its removal. Kafka's form; a name as long as allowed keeps its directory below 255 bytes. */

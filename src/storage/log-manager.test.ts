@@ -288,6 +288,17 @@ function lengthTo(model: LogModel, endOffset: number): number {
   return model.batches.reduce((sum, batch) => sum + (batch.endOffset <= endOffset ? batch.bytes.length : 0), 0)
 }
 
+withLog('the data folder of a node among the partitions is left where it is', async (_, machine, opened) => {
+  await opened.manager.close()
+  const { env } = machine.boot()
+  const path = `${options.folder}/other-3`
+  await env.disk.makeDirectory(path)
+  await (await env.disk.open(`${path}/meta.properties`, 'create')).close()
+  const manager = await LogManager.open(env, options)
+  await manager.quarantine({ topic: 'other', partition: 3 })
+  assert.ok(await env.disk.stat(`${path}/meta.properties`))
+})
+
 withLog(
   'a folder of another topic of the same name is refused; set aside, its name is free',
   async (_, machine, { manager, log }, model) => {

@@ -9,7 +9,7 @@ import { defaultLogConfig, type LogConfig } from './config.ts'
 import type { StorageContext } from './context.ts'
 import { type FolderOwner, type OpenedFolder, openFolder } from './data-folder.ts'
 import { DataFolderError, TopicIdMismatchError } from './errors.ts'
-import { deletedDirectoryName, FOLDER_LOCK, strayDirectoryName } from './file-names.ts'
+import { deletedDirectoryName, FOLDER_LOCK, META_PROPERTIES, strayDirectoryName } from './file-names.ts'
 import { makeDurableDirectory } from './files.ts'
 import { GroupedCall } from './grouped-call.ts'
 import { IndexCache } from './index-cache.ts'
@@ -292,11 +292,12 @@ export class LogManager {
    * directory that a crash left without any is removed.
    */
   async quarantine(topicPartition: TopicPartition): Promise<void> {
-    const isEmpty = await this.#env.disk.list(this.#directories.path(topicPartition)).then(
-      (names) => names.length === 0,
-      () => false,
-    )
-    if (isEmpty) await this.deleteLog(topicPartition)
+    const path = this.#directories.path(topicPartition)
+    const names = await this.#env.disk.list(path).catch(() => null)
+    if (names?.includes(META_PROPERTIES)) {
+      this.#env.log.error('A directory is the data folder of a node and no partition; it is left where it is', { path })
+      this.#directories.forget(partitionName(topicPartition))
+    } else if (names?.length === 0) await this.deleteLog(topicPartition)
     else await this.#moveAway(topicPartition, strayDirectoryName)
   }
 

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -134,6 +144,24 @@ test('a folder that holds something else, is a file, or lies where there can be 
   await refused(['--data', join(foreign, 'package.json')], DATA_REFUSED, /is a file, not a folder/)
   await refused(['--data', join(foreign, 'package.json', 'below')], DATA_REFUSED, /ENOTDIR/)
   await refused(['--data', '/proc/millrace'], DATA_REFUSED, /mkdir '\/proc\/millrace'/)
+})
+
+test('the folder of several nodes is none of a single node, and the other way round', async () => {
+  const folder = join(directory, 'several')
+  for (const number of [1, 2, 3]) cpSync(used, join(folder, `node-${number}`), { recursive: true })
+  const before = readdirSync(folder)
+  const reason = /holds the data folders of other nodes \(node-1, node-2, node-3\).*--nodes 3/
+  await refused(['--data', folder], DATA_REFUSED, reason)
+  assert.deepEqual(readdirSync(folder), before, 'nothing was written')
+  const both = copyOfUsed()
+  for (const number of [1, 2]) cpSync(used, join(both, `node-${number}`), { recursive: true })
+  await refused(['--data', both], DATA_REFUSED, /holds the data folders of other nodes \(node-1, node-2\)/)
+  assert.ok(existsSync(join(both, 'node-2', 'meta.properties')))
+  await refused(
+    ['--data', copyOfUsed(), '--nodes', '3'],
+    DATA_REFUSED,
+    /is the data folder of one node: --nodes 3 needs/,
+  )
 })
 
 test('a folder that may not be written is refused', {

@@ -90,13 +90,12 @@ function checkSelf(about: string, { described }: NodeAnswer): Finding[] {
 /** Against this machine's clock; each node's among the others' follows from that. */
 function checkClocks(nodes: readonly CheckedNode[]): Finding[] {
   const told = nodes.flatMap(({ broker, answer }) => (answer?.clock ? [{ broker, clock: answer.clock }] : []))
-  const offsets = told.map(({ clock }) => clock.offsetMs)
   const own = told.map(({ broker, clock }) => checkClock(`node ${broker.brokerId}`, 'the one of this machine', clock))
   if (told.length < 2) return own
   const withinMs = Math.max(...told.map(({ clock }) => clock.withinMs)) * 2
-  const offsetMs = Math.max(...offsets) - Math.min(...offsets)
-  const early = told.find(({ clock }) => clock.offsetMs === Math.max(...offsets))
-  const late = told.find(({ clock }) => clock.offsetMs === Math.min(...offsets))
+  const byClock = told.toSorted((one, other) => one.clock.offsetMs - other.clock.offsetMs)
+  const [late, early] = [byClock[0], byClock.at(-1)]
+  const offsetMs = (early?.clock.offsetMs ?? 0) - (late?.clock.offsetMs ?? 0)
   const about = `node ${early?.broker.brokerId}`
   return [
     ...own,

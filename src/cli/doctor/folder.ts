@@ -7,7 +7,8 @@ import { nodeDisk } from '../../env-node/disk.ts'
 import { memoryLimit } from '../../env-node/memory-limit.ts'
 import { readCleanShutdown } from '../../storage/clean-shutdown.ts'
 import { DataFolderError } from '../../storage/errors.ts'
-import { FOLDER_LOCK } from '../../storage/file-names.ts'
+import { refuseNodeFolders } from '../../storage/data-folder.ts'
+import { FOLDER_LOCK, mayBeNodeFolder } from '../../storage/file-names.ts'
 import { readMetaProperties } from '../../storage/meta-properties.ts'
 import { type Finding, findings } from './finding.ts'
 import { checkDescriptors, checkMemory, checkSpace, checkSync, type SyncTimes } from './limits.ts'
@@ -31,6 +32,7 @@ export async function checkFolder(folder: string): Promise<Finding[]> {
 async function checkIdentity(folder: string, owner: number | null): Promise<Finding[]> {
   const { ok, warn, fail } = findings(folder)
   try {
+    await refuseNodeFolders({ disk: nodeDisk }, folder, readdirSync(folder).filter(mayBeNodeFolder))
     const meta = await readMetaProperties(nodeDisk, folder)
     if (meta === null) return [ok('folder', 'of no cluster yet: a node that starts here makes one, or joins one')]
     const whose = ok('folder', `node ${meta.nodeId} of cluster ${meta.clusterId}`)
@@ -40,6 +42,7 @@ async function checkIdentity(folder: string, owner: number | null): Promise<Find
   } catch (error) {
     if (error instanceof DiskError) return [fail('folder', error.message, NOT_ALLOWED)]
     if (!(error instanceof DataFolderError)) throw error
+    if (error.reason === 'other-node') return [fail('folder', error.message, 'name one of these folders')]
     return [fail('folder', error.message, 'restore meta.properties of the same node, or start with an empty folder')]
   }
 }

@@ -26,7 +26,7 @@ const EXAMPLES = `
 Examples:
   $ millrace start
   $ millrace start --data /var/lib/millrace --listen 0.0.0.0:9092
-  $ millrace start --nodes 3
+  $ millrace start --nodes 3 --data cluster-data
   $ millrace start --join 10.0.0.1:9092 --listen 10.0.0.2:9092 --controller-listen 10.0.0.2:9093
   $ millrace start --config server.properties -o log.retention.ms=86400000
 

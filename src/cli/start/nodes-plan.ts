@@ -1,6 +1,7 @@
 import type { Address } from '../../env/net.ts'
 import { formatAddress } from '../../server/config/listeners.ts'
 import type { NodeConfig } from '../../server/config/node-config.ts'
+import { nodeFolderName } from '../../storage/file-names.ts'
 import type { StartFlags } from './command.ts'
 
 /** One of the nodes that `--nodes` runs on this host. */
@@ -24,7 +25,7 @@ export function planNodes(count: number, flags: StartFlags, config: NodeConfig):
   const zones = (config.zone ?? '').split(',').map((zone) => zone.trim())
   const clients = Array.from({ length: count }, (_, index) => shifted(config.listeners[0] as Address, index))
   return clients.map((own, index) => {
-    const name = `node-${index + 1}`
+    const name = nodeFolderName(index + 1)
     const dataFolder = `${config.dataFolder}/${name}`
     const zone = zones[index % zones.length] ?? ''
     const join =

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { NodeConfig } from '../../server/config/node-config.ts'
+import { META_PROPERTIES, nodeFolderName } from '../../storage/file-names.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { type BannerFacts, bannerOfNodes } from './banner.ts'
 import type { StartFlags } from './command.ts'
@@ -26,6 +27,7 @@ export async function supervise(
   config: NodeConfig,
   stopped: Promise<string>,
 ): Promise<void> {
+  checkFolder(config.dataFolder, count)
   const isTerminal = process.stderr.isTTY
   const nodes = planNodes(count, flags, config).map(
     (plan) =>
@@ -50,6 +52,17 @@ export async function supervise(
   }
 }
 
+/** It must not be the folder of a single node. Throws `CommandError`. */
+function checkFolder(folder: string, count: number): void {
+  if (existsSync(`${folder}/${META_PROPERTIES}`)) {
+    const message = `${folder} is the data folder of one node: --nodes ${count} needs one of its own (--data)`
+    throw new CommandError(ExitCode.dataRefused, message)
+  }
+  const next = nodeFolderName(count + 1)
+  if (!existsSync(`${folder}/${next}/${META_PROPERTIES}`)) return
+  process.stderr.write(`millrace: ${folder} holds more nodes than --nodes ${count} starts: ${next} stays down\n`)
+}
+
 async function startAll(nodes: readonly SupervisedNode[], flags: StartFlags): Promise<BannerFacts[]> {
   const facts = new Map<SupervisedNode, BannerFacts>()
   const start = async (node: SupervisedNode, args: readonly string[]) => {
@@ -66,5 +79,5 @@ async function startAll(nodes: readonly SupervisedNode[], flags: StartFlags): Pr
 }
 
 function isUsed({ dataFolder }: NodePlan): boolean {
-  return existsSync(`${dataFolder}/meta.properties`)
+  return existsSync(`${dataFolder}/${META_PROPERTIES}`)
 }
