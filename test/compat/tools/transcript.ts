@@ -11,7 +11,11 @@ export interface LineOptions {
   readonly ordered?: boolean
   /** What must differ beyond `always`, and what stands for it. */
   readonly mask?: readonly (readonly [RegExp, string])[]
+  /** A server may answer a change before each of its parts knows it: the line runs again until its output matches, for ten seconds. */
+  readonly until?: RegExp
 }
+
+const SETTLED_WITHIN_MS = 10_000
 
 /** Lines as keys, so that one that only one server gives is one difference, named by its text; `true`, or how often it came. */
 type Lines = string | Readonly<Record<string, true | number>>
@@ -58,16 +62,24 @@ export class Transcript {
 
   /** Runs `topics --list` to its end, notes what it printed, and returns that as it was. */
   async run(line: string, options: LineOptions = {}): Promise<Outcome> {
-    const outcome = await this.start(line, options).outcome
+    const outcome = await this.#settled(line, options)
     this.note(line, outcome, options)
     return outcome
   }
 
   /** Runs it without a note: its output is no matter of the case, only that it worked. */
   async quietly(line: string, options: LineOptions = {}): Promise<Outcome> {
-    const outcome = await this.start(line, options).outcome
+    const outcome = await this.#settled(line, options)
     if (outcome.code !== 0) throw new Error(`${line} ended with ${outcome.code}\n${outcome.stdout}${outcome.stderr}`)
     return outcome
+  }
+
+  async #settled(line: string, options: LineOptions): Promise<Outcome> {
+    const giveUp = performance.now() + SETTLED_WITHIN_MS
+    for (;;) {
+      const outcome = await this.start(line, options).outcome
+      if (options.until?.test(outcome.stdout) !== false || performance.now() >= giveUp) return outcome
+    }
   }
 
   /** Runs it beside what follows. */
