@@ -12,7 +12,7 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'unsupported'; readonly why: string }
 
-const caseTimeoutMs = 120_000
+const caseTimeoutMs = 300_000
 const messageMax = 3000
 
 /** One client on one server: its cases one after the other, mostly in one process of it. */

@@ -1,10 +1,10 @@
 /** Groups from outside: listed, described, their offsets changed, deleted. */
 import assert from 'node:assert/strict'
-import { commitOffset, committedOffset } from '../../support/wire-calls.ts'
+import { committedOffset } from '../../support/wire-calls.ts'
 import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
 import type { Feature } from '../protocol.ts'
-import { Member, pollUntil, produceTo } from './membership.ts'
+import { commitFor, Member, pollUntil, produceTo } from './membership.ts'
 import { tell } from './tell.ts'
 import { errorOf, numbered } from './values.ts'
 
@@ -22,14 +22,14 @@ async function emptyGroup(context: Context): Promise<Group> {
   await context.topic('t')
   const { topic, group } = named(context)
   await produceTo(context, topic, numbered(10))
-  await context.wire((wire) => commitOffset(wire, { group, topic, partition: 0, offset: 6 }))
+  await commitFor(context, { group, topic, partition: 0, offset: 6 })
   return { topic, group }
 }
 
 async function withMember(context: Context): Promise<Group & { member: Member }> {
   await context.topic('t', 2)
   const { topic, group } = named(context)
-  const member = await Member.join(context, { group, topics: [topic], sessionTimeoutMs: 10_000 })
+  const member = await Member.join(context, { group, topics: [topic] })
   await pollUntil('it has partitions', [member], () => member.partitions.length === 2)
   return { topic, group, member }
 }

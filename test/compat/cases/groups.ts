@@ -1,16 +1,26 @@
 /** Groups: sharing, taking over, commits, where a new group begins. */
 import assert from 'node:assert/strict'
-import { commitOffset } from '../../support/wire-calls.ts'
 import { Refused } from '../adapter.ts'
 import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
-import { assertInOrder, committedBy, hasRead, isShared, Member, pollUntil, produceTo } from './membership.ts'
-import { errorOf, numbered } from './values.ts'
+import {
+  assertInOrder,
+  commitFor,
+  committedBy,
+  hasRead,
+  isShared,
+  Member,
+  type MemberOptions,
+  pollUntil,
+  produceTo,
+  shortSessionTimeoutMs,
+} from './membership.ts'
+import { errorOf, numbered, record } from './values.ts'
 
 const partitions = 6
 
-function threeMembers(context: Context, topic: string, group: string): Promise<Member[]> {
-  return Promise.all([0, 1, 2].map(() => Member.join(context, { group, topics: [topic] })))
+function threeMembers(context: Context, how: MemberOptions): Promise<Member[]> {
+  return Promise.all([0, 1, 2].map(() => Member.join(context, how)))
 }
 
 const ofThree: Case = {
@@ -20,10 +30,14 @@ const ofThree: Case = {
   async run(context) {
     const [topic, group] = [await context.topic('t', partitions), context.name('g')]
     const sent = numbered(120)
-    const members = await threeMembers(context, topic, group)
+    const members = await threeMembers(context, { group, topics: [topic] })
     await pollUntil('all partitions are shared', members, () => isShared(members, partitions))
     await produceTo(context, topic, sent)
-    await pollUntil('everything is read', members, () => hasRead(members, sent))
+    await pollUntil(
+      'everything is read, and still shared',
+      members,
+      () => hasRead(members, sent) && isShared(members, partitions),
+    )
     const sizes = members.map((member) => member.partitions.length)
     members.forEach(assertInOrder)
     await Promise.all(members.map((member) => member.close()))
@@ -41,7 +55,7 @@ const memberKilled: Case = {
   needs: ['groups'],
   async run(context) {
     const [topic, group] = [await context.topic('t', partitions), context.name('g')]
-    const members = await threeMembers(context, topic, group)
+    const members = await threeMembers(context, { group, topics: [topic], sessionTimeoutMs: shortSessionTimeoutMs })
     await pollUntil('all partitions are shared', members, () => isShared(members, partitions))
     const [first, ...others] = members as [Member, ...Member[]]
     const sent = numbered(90)
@@ -50,8 +64,11 @@ const memberKilled: Case = {
     first.adapter.kill()
     const later = numbered(90, undefined, 90)
     await produceTo(context, topic, later)
-    await pollUntil('the others share all partitions', others, () => isShared(others, partitions))
-    await pollUntil('the others read everything', others, () => hasRead(others, [...sent, ...later]))
+    await pollUntil(
+      'the others share all partitions and read everything',
+      others,
+      () => isShared(others, partitions) && hasRead(others, [...sent, ...later]),
+    )
     others.forEach(assertInOrder)
     return others.map((member) => member.partitions.length)
   },
@@ -100,30 +117,50 @@ const uncommitted: Case = {
   },
 }
 
-function resetCase(reset: 'earliest' | 'latest'): Case {
-  return {
-    name: `reset-${reset}`,
-    title: `a new group begins at the ${reset}`,
-    needs: ['groups'],
-    async run(context) {
-      const [topic, group] = [await context.topic('t'), context.name('g')]
-      const [before, after] = [numbered(10), numbered(10, undefined, 10)]
-      await produceTo(context, topic, before)
-      const member = await Member.join(context, { group, topics: [topic], reset })
-      await pollUntil('the partition', [member], () => member.partitions.length === 1)
-      // Where it begins is asked of the server once it has the partition: with `latest` no record may come before that.
-      await settle(member, reset === 'earliest' ? before.length : 0)
-      await produceTo(context, topic, after)
-      await pollUntil('what came after', [member], () => hasRead([member], after))
-      await member.close()
-      return member.read.map(({ offset }) => offset)
-    },
-  }
+const resetEarliest: Case = {
+  name: 'reset-earliest',
+  title: 'a new group begins at the earliest',
+  needs: ['groups'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t'), context.name('g')]
+    const [before, after] = [numbered(10), numbered(10, undefined, 10)]
+    await produceTo(context, topic, before)
+    const member = await Member.join(context, { group, topics: [topic], reset: 'earliest' })
+    await pollUntil('what was there', [member], () => hasRead([member], before))
+    await produceTo(context, topic, after)
+    await pollUntil('what came after', [member], () => hasRead([member], after))
+    await member.close()
+    return member.read.map(({ offset }) => offset)
+  },
 }
 
-async function settle(member: Member, records: number): Promise<void> {
-  const enough = performance.now() + 1500
-  await pollUntil('it settles', [member], () => member.read.length >= records && performance.now() > enough)
+const resetLatest: Case = {
+  name: 'reset-latest',
+  title: 'a new group begins at the latest',
+  needs: ['groups'],
+  async run(context) {
+    const [topic, group] = [await context.topic('t'), context.name('g')]
+    const [before, after] = [numbered(10), numbered(10, undefined, 10)]
+    await produceTo(context, topic, before)
+    const member = await Member.join(context, { group, topics: [topic], reset: 'latest' })
+    await pollUntil('the partition', [member], () => member.partitions.length === 1)
+    await hasBegun(context, topic, member)
+    await produceTo(context, topic, after)
+    await pollUntil('what came after', [member], () => hasRead([member], after))
+    await member.close()
+    assertInOrder(member)
+    const sent = new Set([...before, ...after].map(({ key }) => key))
+    return member.read.map(({ key }) => key).filter((key) => sent.has(key))
+  },
+}
+
+/** A client asks where to begin once it has the partition, and does not tell when it knows: it does when it reads something sent meanwhile. */
+async function hasBegun(context: Context, topic: string, member: Member): Promise<void> {
+  for (let tries = 0; member.read.length === 0; tries++) {
+    assert.ok(tries < 80, 'the member has its partition and reads nothing')
+    await produceTo(context, topic, [record(`try-${tries}`, 'is it there?')])
+    await member.poll(500)
+  }
 }
 
 const resetByTime: Case = {
@@ -157,7 +194,7 @@ const resetOutOfRange: Case = {
   async run(context) {
     const [topic, group] = [await context.topic('t'), context.name('g')]
     await produceTo(context, topic, numbered(10))
-    await context.wire((wire) => commitOffset(wire, { group, topic, partition: 0, offset: 2 }))
+    await commitFor(context, { group, topic, partition: 0, offset: 2 })
     await (await context.adapter()).ask('deleteRecords', { topic, partition: 0, before: 4 })
     const member = await Member.join(context, { group, topics: [topic] })
     await pollUntil('6 records', [member], () => member.read.length >= 6)
@@ -241,8 +278,8 @@ export const groupCases: readonly Case[] = [
   memberKilled,
   commitRestart,
   uncommitted,
-  resetCase('earliest'),
-  resetCase('latest'),
+  resetEarliest,
+  resetLatest,
   resetByTime,
   resetOutOfRange,
   staticMember,

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
-import { committedOffset } from '../../support/wire-calls.ts'
+import { until } from '../../support/process.ts'
+import { commitOffset, committedOffset, findCoordinator, WireError } from '../../support/wire-calls.ts'
+import type { Wire } from '../../support/wire.ts'
 import type { Adapter } from '../adapter.ts'
 import type { Context } from '../context.ts'
 import type { RecordIn, RecordOut, Subscription, TopicPartitionName } from '../protocol.ts'
 
+/** A member that lives must not be missed because the machine is slow; those that leave say so. */
+const sessionTimeoutMs = 10_000
+
 /** The servers are told to allow it; a member that was killed is missed after this long. */
-export const sessionTimeoutMs = 3000
+export const shortSessionTimeoutMs = 3000
+
+export type MemberOptions = Partial<Subscription> & { readonly group: string; readonly topics: string[] }
 
 /** One process that is a member of a group, and what it has read. */
 export class Member {
@@ -17,10 +24,7 @@ export class Member {
     this.adapter = adapter
   }
 
-  static async join(
-    context: Context,
-    how: Partial<Subscription> & { readonly group: string; readonly topics: string[] },
-  ) {
+  static async join(context: Context, how: MemberOptions) {
     const member = new Member(await context.member())
     const usual = { reset: 'earliest', protocol: 'classic', sessionTimeoutMs } as const
     await member.adapter.ask('subscribe', { ...usual, ...how })
@@ -100,6 +104,24 @@ export async function produceTo(context: Context, topic: string, records: readon
     idempotent: false,
   })
   for (const { error } of produced) assert.equal(error, null)
+}
+
+/** Coordinators that are not there yet, or still read what they know. */
+const passing = [14, 15, 16]
+
+/** Commits for a group without members, without the client; the first who asks for its coordinator has the topic of offsets made. */
+export async function commitFor(context: Context, what: Parameters<typeof commitOffset>[1]): Promise<void> {
+  const attempt = async (wire: Wire): Promise<true | null> => {
+    try {
+      await findCoordinator(wire, what.group)
+      await commitOffset(wire, what)
+      return true
+    } catch (error) {
+      if (error instanceof WireError && passing.includes(error.code)) return null
+      throw error
+    }
+  }
+  await context.wire((wire) => until('an offset is committed', () => attempt(wire), { timeoutMs: 20_000 }))
 }
 
 /** Committed offsets as the server tells them, asked without the client. */

@@ -38,7 +38,7 @@ function createCase(
  * its controller: when it should have come to `expected`, that is waited for.
  */
 function partitionsOf(context: Context, topic: string, expected: number | null): Promise<number> {
-  const patience = performance.now() + 3000
+  const patience = performance.now() + 9000
   return context.wire((wire) =>
     until(
       topic,

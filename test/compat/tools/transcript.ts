@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { type KafkaTool, kafkaTools } from '../../support/kafka-oracle.ts'
 import type { Outcome } from '../../support/process.ts'
 import type { RunningTool, ToolHost } from './host.ts'
+import { settled } from './settled.ts'
 
 export interface LineOptions {
   /** Standard input of the tool. */
@@ -11,11 +12,14 @@ export interface LineOptions {
   readonly ordered?: boolean
   /** What must differ beyond `always`, and what stands for it. */
   readonly mask?: readonly (readonly [RegExp, string])[]
-  /** A server may answer a change before each of its parts knows it: the line runs again until its output matches, for ten seconds. */
+  /** For a line that ends by the clock, and may so on a slow machine before all has come: it runs again until its output matches, for a minute. */
   readonly until?: RegExp
 }
 
-const SETTLED_WITHIN_MS = 10_000
+const UNTIL_WITHIN_MS = 60_000
+
+/** Lines after which the next one waits until the broker knows: a user who reads at once would look again. */
+const changes = / --(create|alter|delete|execute)\b/
 
 /** Lines as keys, so that one that only one server gives is one difference, named by its text; `true`, or how often it came. */
 type Lines = string | Readonly<Record<string, true | number>>
@@ -62,22 +66,23 @@ export class Transcript {
 
   /** Runs `topics --list` to its end, notes what it printed, and returns that as it was. */
   async run(line: string, options: LineOptions = {}): Promise<Outcome> {
-    const outcome = await this.#settled(line, options)
+    const outcome = await this.#outcome(line, options)
     this.note(line, outcome, options)
     return outcome
   }
 
   /** Runs it without a note: its output is no matter of the case, only that it worked. */
   async quietly(line: string, options: LineOptions = {}): Promise<Outcome> {
-    const outcome = await this.#settled(line, options)
+    const outcome = await this.#outcome(line, options)
     if (outcome.code !== 0) throw new Error(`${line} ended with ${outcome.code}\n${outcome.stdout}${outcome.stderr}`)
     return outcome
   }
 
-  async #settled(line: string, options: LineOptions): Promise<Outcome> {
-    const giveUp = performance.now() + SETTLED_WITHIN_MS
+  async #outcome(line: string, options: LineOptions): Promise<Outcome> {
+    const giveUp = performance.now() + UNTIL_WITHIN_MS
     for (;;) {
       const outcome = await this.start(line, options).outcome
+      if (changes.test(line)) await settled(this.#address)
       if (options.until?.test(outcome.stdout) !== false || performance.now() >= giveUp) return outcome
     }
   }

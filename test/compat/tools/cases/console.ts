@@ -2,7 +2,10 @@ import type { Transcript } from '../transcript.ts'
 
 const printed = ['timestamp', 'key', 'offset', 'partition', 'headers', 'epoch', 'delivery', 'value']
 const everything = printed.map((what) => `--formatter-property print.${what}=true`).join(' ')
+/** To the end, which only the clock tells. */
 const fromStart = '--from-beginning --timeout-ms 4000'
+/** As many as `--max-messages`: the time is only for a server that does not have them. */
+const counted = '--from-beginning --timeout-ms 30000'
 
 /** A consumer's records in their order. */
 const inOrder = { ordered: true }
@@ -33,8 +36,8 @@ async function producing(tools: Transcript): Promise<void> {
 }
 
 async function reading(tools: Transcript): Promise<void> {
-  await tools.run(`console-consumer --topic lines ${everything} ${fromStart} --max-messages 13`, inOrder)
-  await tools.run(`console-consumer --topic lines ${fromStart}`, inOrder)
+  await tools.run(`console-consumer --topic lines ${everything} ${counted} --max-messages 13`, inOrder)
+  await tools.run(`console-consumer --topic lines ${fromStart}`, { ...inOrder, until: /unacknowledged/ })
   await tools.run('console-consumer --topic lines --partition 0 --offset 3 --max-messages 2', inOrder)
   await tools.run('console-consumer --topic lines --partition 0 --offset earliest --max-messages 1', inOrder)
   await tools.run('console-consumer --topic lines --partition 0 --offset latest --timeout-ms 1500', inOrder)
@@ -48,12 +51,12 @@ async function reading(tools: Transcript): Promise<void> {
     'print.key=true',
   ]
   const shaped = [...shapes, 'print.headers=true'].map((shape) => `--formatter-property ${shape}`).join(' ')
-  await tools.run(`console-consumer --topic lines ${shaped} ${fromStart} --max-messages 13`, inOrder)
+  await tools.run(`console-consumer --topic lines ${shaped} ${counted} --max-messages 13`, inOrder)
   await tools.run(`console-consumer --topic small ${fromStart}`, inOrder)
-  await tools.run("console-consumer --include 'lin.*|small' --from-beginning --timeout-ms 4000 --max-messages 14")
+  await tools.run(`console-consumer --include 'lin.*|small' ${fromStart}`, { until: /unacknowledged/ })
   await tools.run('console-consumer --topic missing --from-beginning --timeout-ms 1500')
   await tools.run(
-    `console-consumer --topic lines ${fromStart} --isolation-level read_committed --max-messages 3`,
+    `console-consumer --topic lines ${counted} --isolation-level read_committed --max-messages 3`,
     inOrder,
   )
 }
@@ -79,7 +82,7 @@ async function inGroups(tools: Transcript): Promise<void> {
   await tools.run(`${member} --from-beginning --max-messages 4`, inOrder)
   await tools.run(`${member} --max-messages 3`, inOrder)
   await tools.run('consumer-groups --describe --group readers')
-  await tools.run(`${member} --timeout-ms 4000`, inOrder)
+  await tools.run(`${member} --timeout-ms 4000`, { ...inOrder, until: /unacknowledged/ })
   // What a group commits, as its coordinator writes it into its own topic; how often a group that is no more was written is no matter.
   const formatter = '--formatter org.apache.kafka.tools.consumer.OffsetsMessageFormatter'
   await tools.run(`console-consumer --topic __consumer_offsets ${formatter} --from-beginning --timeout-ms 3000`, {

@@ -88,7 +88,7 @@ async function performance(tools: Transcript): Promise<void> {
     `producer-perf-test --topic measured --num-records 100 --record-size 10 --throughput 500 ${limited}`,
     numbers,
   )
-  await tools.run('consumer-perf-test --topic measured --num-records 600 --timeout 5000', numbers)
+  await tools.run('consumer-perf-test --topic measured --num-records 600 --timeout 30000', numbers)
   await tools.run('get-offsets --topic measured')
   await tools.run('e2e-latency --topic measured --num-records 20 --producer-acks all --record-size 20', numbers)
 }
