@@ -11,7 +11,7 @@ import { ErrorCode } from '../protocol/errors.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { type Client, check } from './client.ts'
 import { ClusterAdmin } from './cluster-admin.ts'
-import { BrokerError } from '../rpc/errors.ts'
+import { BrokerError, ConnectionError, TimeoutError } from '../rpc/errors.ts'
 import { GroupAdmin } from './group-admin.ts'
 import { type ListedOffset, listOffsets, type OffsetAt } from './list-offsets.ts'
 import type { BrokerInfo, TopicInfo } from './metadata.ts'
@@ -327,14 +327,21 @@ export class Admin {
     return brokers.filter(({ isFenced }) => !isFenced).map(({ nodeId }) => nodeId)
   }
 
-  /** The data folders of these nodes, all that live when left out, with the replicas in them. */
+  /**
+   * The data folders of these nodes, with the replicas in them. Left out: those of all nodes that answer; one that has just died is
+   * known to be dead only after a while, and keeps nobody from what the others say.
+   */
   async describeLogDirs(nodeIds?: readonly number[]): Promise<LogDirDescription[]> {
     const nodes = nodeIds ?? (await this.#aliveNodes())
     await this.#client.retry('the brokers', () => this.#client.refresh())
     const answers = await Promise.all(
-      nodes.map((nodeId) => this.#client.request(nodeId, DescribeLogDirs, { topics: null })),
+      nodes.map(async (nodeId) => {
+        const answer = this.#client.request(nodeId, DescribeLogDirs, { topics: null })
+        return nodeIds === undefined ? answer.catch(nullIfUnreachable) : answer
+      }),
     )
     return answers.flatMap((response, index) => {
+      if (response === null) return []
       check(response.errorCode, `data folders of node ${nodes[index]}`)
       return response.results.map((dir) => ({
         nodeId: nodes[index] as number,
@@ -389,4 +396,9 @@ function configTarget({ kind, name }: ConfigResource): number | 'any' {
 
 function sourceOf(code: number): ConfigSource {
   return SOURCES[code] ?? 'unknown'
+}
+
+function nullIfUnreachable(error: unknown): null {
+  if (error instanceof ConnectionError || error instanceof TimeoutError) return null
+  throw error
 }

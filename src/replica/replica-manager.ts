@@ -14,6 +14,7 @@ import type { ProduceRequest } from '../protocol/apis/produce.ts'
 import type { CleanerLimits } from '../storage/cleaner/cleaner.ts'
 import type { LogManager } from '../storage/log-manager.ts'
 import { inParallel } from '../storage/parallel.ts'
+import type { StrayLimits } from '../storage/stray-directories.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { Deadlines } from './deadlines.ts'
 import { type DeleteRecordsAnswer, deleteRecords } from './delete-records.ts'
@@ -58,6 +59,8 @@ const FETCH_LIMITS: FetchLimits = {
   maxWaitMs: 500,
   minBytes: 1,
 }
+/** Where nobody says for how long. */
+const KEEP_STRAYS: StrayLimits = { retentionMs: -1, bytesMax: -1 }
 /** A stop waits no longer than this for what was appended and not acknowledged. */
 const STOP_FLUSH_MS_MAX = 500
 
@@ -257,8 +260,8 @@ export class ReplicaManager {
     return led === undefined ? [] : laggardsOf(led, this.#env.clock)
   }
 
-  describeLogDirs(request: DescribeLogDirsRequest): Promise<DescribeLogDirsAnswer> {
-    const { strays } = this.#logs
+  async describeLogDirs(request: DescribeLogDirsRequest): Promise<DescribeLogDirsAnswer> {
+    const strays = await this.#logs.strays(this.#strayLimits)
     return describeLogDirs({ env: this.#env, folder: this.#options.folder, hosted: this.hosted, strays }, request)
   }
 
@@ -292,8 +295,11 @@ export class ReplicaManager {
   /** Deletes what retention lets go of, and looks ahead at what it will. */
   async applyRetention(): Promise<void> {
     await this.#logs.applyRetention(this.#highWatermarkOf, this.#retentionIntervalMs)
-    const strayLimits = this.#options.strayLimitsOf?.(this.hosted.image)
-    if (strayLimits !== undefined) await this.#logs.removeStrays(strayLimits)
+    await this.#logs.removeStrays(this.#strayLimits)
+  }
+
+  get #strayLimits(): StrayLimits {
+    return this.#options.strayLimitsOf?.(this.hosted.image) ?? KEEP_STRAYS
   }
 
   #cleanerLimits(): CleanerLimits | null {

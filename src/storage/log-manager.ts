@@ -352,9 +352,9 @@ export class LogManager {
     }
   }
 
-  /** As of the last look. */
-  get strays(): StrayFigures {
-    return this.#strays.figures
+  /** What is set aside now. */
+  strays({ retentionMs }: Pick<StrayLimits, 'retentionMs'>): Promise<StrayFigures> {
+    return this.#strays.figures(retentionMs, this.#retentionClock.nowMs())
   }
 
   /**

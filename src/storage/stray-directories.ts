@@ -34,11 +34,16 @@ interface Stray {
 
 /** Directories of partitions that nobody knows, or whose logs are damaged: kept for a while, so that a human can look, then removed. */
 export class StrayDirectories {
-  figures: StrayFigures = { count: 0, bytes: 0, nextRemovalMs: null }
   readonly #env: Env
   readonly #folder: string
   readonly #removeTree: (path: string) => void
   readonly #told = new Set<string>()
+  /** The oldest first, as of the last look. */
+  #kept: Stray[] = []
+  /** All names that were there then; of those that cannot be looked at, too. */
+  #names: readonly string[] = []
+  /** One look after the other. */
+  #last: Promise<unknown> = Promise.resolve()
 
   /** `removeTree`: in the background; what a crash leaves of it is found by its name. */
   constructor(env: Env, folder: string, removeTree: (path: string) => void) {
@@ -48,10 +53,35 @@ export class StrayDirectories {
   }
 
   /** Removes those whose time has come. `nowMs` is a wall clock's that has not just jumped. */
-  async look({ retentionMs, bytesMax }: StrayLimits, now: { readonly nowMs: number; readonly isFull: boolean }) {
+  look(limits: StrayLimits, now: { readonly nowMs: number; readonly isFull: boolean }): Promise<void> {
+    return this.#inTurn(() => this.#look(limits, now))
+  }
+
+  /**
+   * What is there now. Measured anew only when other directories are there than at the last look. Where the folder cannot be
+   * listed, as of that look.
+   */
+  figures(retentionMs: number, nowMs: number): Promise<StrayFigures> {
+    return this.#inTurn(async () => {
+      const names = await this.#list().catch(nullIfFailed)
+      if (names !== null && names.join('/') !== this.#names.join('/')) await this.#find(names, nowMs)
+      const kept = this.#kept
+      const [oldest] = kept
+      const nextRemovalMs = oldest === undefined || retentionMs < 0 ? null : oldest.sinceMs + retentionMs
+      return { count: kept.length, bytes: bytesOf(kept), nextRemovalMs }
+    })
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  async #look({ retentionMs, bytesMax }: StrayLimits, now: { readonly nowMs: number; readonly isFull: boolean }) {
     const { nowMs, isFull } = now
-    const kept = await this.#find(nowMs)
-    let bytes = kept.reduce((sum, stray) => sum + stray.bytes, 0)
+    const kept = await this.#find(await this.#list(), nowMs)
+    let bytes = bytesOf(kept)
     const most = isFull ? 0 : bytesMax
     for (let oldest = kept[0]; oldest !== undefined; oldest = kept[0]) {
       const ageMs = nowMs - oldest.sinceMs
@@ -66,19 +96,21 @@ export class StrayDirectories {
       kept.shift()
       bytes -= oldest.bytes
     }
-    const [oldest] = kept
-    const nextRemovalMs = oldest === undefined || retentionMs < 0 ? null : oldest.sinceMs + retentionMs
-    this.figures = { count: kept.length, bytes, nextRemovalMs }
   }
 
-  /** The oldest first. */
-  async #find(nowMs: number): Promise<Stray[]> {
+  async #list(): Promise<string[]> {
+    return (await this.#env.disk.list(this.#folder)).filter(isStrayDirectory).sort()
+  }
+
+  async #find(names: readonly string[], nowMs: number): Promise<Stray[]> {
     const strays: Stray[] = []
-    for (const name of (await this.#env.disk.list(this.#folder)).filter(isStrayDirectory)) {
+    for (const name of names) {
       const stray = await this.#measure(`${this.#folder}/${name}`, nowMs)
       if (stray !== null) strays.push(stray)
     }
-    return strays.sort((one, other) => one.sinceMs - other.sinceMs)
+    this.#names = names
+    this.#kept = strays.sort((one, other) => one.sinceMs - other.sinceMs)
+    return this.#kept
   }
 
   /** Null where it cannot be looked at: the others go on without it. */
@@ -128,4 +160,13 @@ export class StrayDirectories {
     await this.#env.disk.rename(path, gone)
     this.#removeTree(gone)
   }
+}
+
+function bytesOf(strays: readonly Stray[]): number {
+  return strays.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+function nullIfFailed(error: unknown): null {
+  if (error instanceof DiskError) return null
+  throw error
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Cluster } from '../cluster/cluster.ts'
@@ -34,6 +35,26 @@ test('what is wrong is said in words, and put right by commands', { timeout: 180
     const quorum = await json('cluster', 'quorum')
     assert.equal(quorum.voters.length, 3)
     assert.match((await millrace('cluster', 'quorum')).stdout, /leader/)
+  })
+
+  await context.test('what a node has just set aside is told of, though another one has just died', async () => {
+    const stray = join(cluster.node(2).dataDirectory, `orders-7.${'0'.repeat(32)}-stray`)
+    mkdirSync(stray)
+    writeFileSync(join(stray, '00000000000000000000.log'), 'x'.repeat(2048))
+    const { code, stdout } = await millrace('cluster', 'status')
+    assert.equal(code, 0, stdout)
+    const told = /node 2 keeps 1 directory of partitions that [^]*\(2 KiB, \*-stray in [^]*, the oldest of them for 7 d more/
+    assert.match(stdout, told)
+    await cluster.node(3).kill()
+    const after = await millrace('cluster', 'status')
+    assert.equal(after.code, 1)
+    assert.match(after.stdout, told)
+    assert.match(after.stdout, /node 3 does not (answer from here|serve)/)
+    assert.equal((await millrace('topic', 'describe', 'orders')).code, 0)
+    await cluster.node(3).start()
+    rmSync(stray, { recursive: true })
+    const isWell = async () => ((await millrace('cluster', 'status')).stdout.endsWith('all is well\n') ? true : null)
+    await until('all is well again', isWell, WITHIN)
   })
 
   await context.test('a node is drained: first shown, then done', async () => {

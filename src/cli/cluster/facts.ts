@@ -11,6 +11,8 @@ export interface ClusterFacts {
   readonly reassignments: readonly Reassignment[]
   /** Of the nodes that answered. */
   readonly folders: readonly LogDirDescription[]
+  /** Nodes that serve, as the controller knows, and did not answer here. */
+  readonly unreached: readonly number[]
   /** `min.insync.replicas` of topics that have a partition with copies missing. */
   readonly minInSync: ReadonlyMap<string, number>
   /** Wall clock. */
@@ -30,7 +32,11 @@ export async function gatherFacts(admin: Admin, nowMs: number): Promise<ClusterF
     minInSyncOf(admin, [...new Set(lacking.map(({ topic }) => topic))]),
     quorum === null ? [] : admin.cluster.reassignments(),
   ])
-  return { cluster, quorum, partitions: told, reassignments, folders: folders ?? [], minInSync, nowMs }
+  const answered = new Set(folders?.map(({ nodeId }) => nodeId))
+  const serving = cluster.brokers.filter(({ isFenced }) => !isFenced).map(({ nodeId }) => nodeId)
+  // Null: somebody refused to say, which is no reason to doubt that they are there.
+  const unreached = folders === null ? [] : serving.filter((nodeId) => !answered.has(nodeId))
+  return { cluster, quorum, partitions: told, reassignments, folders: folders ?? [], unreached, minInSync, nowMs }
 }
 
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {

@@ -36,6 +36,7 @@ function facts(change: Partial<ClusterFacts> = {}): ClusterFacts {
     partitions: [partition(0)],
     reassignments: [],
     folders: [],
+    unreached: [],
     minInSync: new Map([['orders', 2]]),
     nowMs: NOW,
     ...change,
@@ -57,6 +58,12 @@ test('a full disk is told of once, and what can only be read for it', () => {
   const single = partition(0, { topic: 'single', leader: 2, replicas: [2], isr: [2] })
   assert.deepEqual(texts({ cluster, partitions: [single] }), [
     'the disk of node 2 is full: its copies get no records until there is room; 1 partition that no other copy could take over can only be read',
+  ])
+})
+
+test('a node that the controller takes for alive and that does not answer is told of', () => {
+  assert.deepEqual(texts({ unreached: [2] }), [
+    'node 2 does not answer from here: it has just died, or clients on this machine cannot reach its address',
   ])
 })
 

@@ -51,7 +51,15 @@ function quorumProblems({ quorum, cluster, nowMs }: ClusterFacts): Problem[] {
   return problems
 }
 
-function nodeProblems({ cluster, quorum, partitions, nowMs }: ClusterFacts): Problem[] {
+function nodeProblems(facts: ClusterFacts): Problem[] {
+  const unreached = facts.unreached.map((nodeId): Problem => {
+    const text = `node ${nodeId} does not answer from here: it has just died, or clients on this machine cannot reach its address`
+    return { kind: 'node', about: String(nodeId), sinceMs: null, text }
+  })
+  return [...fencedProblems(facts), ...unreached]
+}
+
+function fencedProblems({ cluster, quorum, partitions, nowMs }: ClusterFacts): Problem[] {
   return cluster.brokers
     .filter(({ isFenced }) => isFenced)
     .map(({ nodeId }) => {
