@@ -61,6 +61,11 @@ export async function lagOf(admin: Admin, group: GroupDescription): Promise<Part
     .sort(byName)
 }
 
+/** Null: it neither reads a partition nor has an offset, so nobody can say that it has read all. */
+export function totalLag(partitions: readonly PartitionLag[]): number | null {
+  return partitions.length === 0 ? null : partitions.reduce((sum, { lag }) => sum + lag, 0)
+}
+
 function knownOf({ lagMs, trend, caughtUpInMs, leftMs, isAtRisk }: BrokerLag): NonNullable<PartitionLag['known']> {
   return { lagMs, trend, caughtUpInMs, leftMs, isAtRisk }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Consumer, Producer } from './client.ts'
+import { Admin, Consumer, Producer } from './client.ts'
 import { MemoryBroker } from './memory-broker.ts'
 
 const values = (records: readonly { value: Buffer | null }[]) => records.map(({ value }) => String(value))
@@ -27,8 +27,39 @@ test('what a test produces a client reads, and what a client produces the test s
   assert.deepEqual(await broker.records('nothing'), [])
   await assert.rejects(
     broker.waitFor('invoices', 3, { withinMs: 0 }),
-    /not in invoices within 0 ms; it has 2 records, the last: "1", "2"/,
+    /^NotInTimeError: after 0 ms invoices has 2 records, where 3 are waited for; there: "1", "2"$/,
   )
+})
+
+test('a group has read all only where it is known how far it has read', async () => {
+  await using broker = await MemoryBroker.start()
+  await broker.createTopic('orders', { partitions: 1 })
+  const group = broker.group('billing')
+  await assert.rejects(group.lag(), /group billing: The group does not exist/)
+  await assert.rejects(group.lagMs(), { code: 'GROUP_ID_NOT_FOUND' })
+
+  await using consumer = new Consumer(broker.bootstrapServers, { groupId: 'billing', autoOffsetReset: 'earliest' })
+  consumer.subscribe(['nothing-yet'])
+  await consumer.poll(0)
+  while ((await group.lag().catch(() => 0)) === 0) await consumer.poll(50)
+  assert.deepEqual([await group.lag(), await group.lagMs()], [null, null], 'a member that has been given nothing')
+
+  await using admin = new Admin(broker.bootstrapServers)
+  await admin.groups.commitOffsets('other', [{ topic: 'orders', partition: 0, offset: 0 }])
+  assert.deepEqual([await broker.group('other').lag(), await broker.group('other').lagMs()], [0, 0])
+  await consumer.close()
+})
+
+test('what a group has not committed has no age', async () => {
+  await using broker = await MemoryBroker.start({ settings: { 'num.partitions': '1' } })
+  await broker.produce('orders', ['a'])
+  await using consumer = new Consumer(broker.bootstrapServers, { groupId: 'billing', autoOffsetReset: 'earliest' })
+  consumer.subscribe(['orders'])
+  while ((await consumer.poll(1000)).length === 0);
+  const group = broker.group('billing')
+  assert.deepEqual([await group.lag(), await group.lagMs()], [1, null])
+  await consumer.commit()
+  assert.deepEqual([await group.lag(), await group.lagMs()], [0, 0])
 })
 
 test('a request fails as the test wants it, once', async () => {
@@ -75,7 +106,7 @@ test('a broker is as new after a reset, and refuses one under a running group', 
   broker.faults.next('Produce', { type: 'disconnect' })
   await broker.reset()
   assert.deepEqual(await broker.records('orders'), [])
-  assert.deepEqual(await broker.group('billing').partitions(), [])
+  await assert.rejects(broker.group('billing').partitions(), { code: 'GROUP_ID_NOT_FOUND' })
   await broker.produce('orders', ['b'])
   assert.deepEqual(values(await broker.records('orders')), ['b'])
 })

@@ -1,7 +1,9 @@
 import type { ConsumerRecord } from '../client/fetched-records.ts'
-import { lagOf, type PartitionLag } from '../client/group-lag.ts'
+import { lagOf, type PartitionLag, totalLag } from '../client/group-lag.ts'
 import type { ProducerRecord } from '../client/producer.ts'
 import type { Logger } from '../env/logger.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { BrokerError } from '../rpc/errors.ts'
 import { Admin, Producer } from './client.ts'
 import { Faults } from './faults.ts'
 import { MemoryCluster } from './memory-cluster.ts'
@@ -16,6 +18,22 @@ export interface MemoryBrokerOptions {
 
 /** What a test sends: a record, or only its value. */
 export type ToProduce = string | Uint8Array | Omit<ProducerRecord, 'topic'>
+
+type Wanted = number | ((records: readonly ConsumerRecord[]) => boolean)
+
+/** What a test waited for is not there; says what is there instead. */
+export class NotInTimeError extends Error {
+  override name = 'NotInTimeError'
+
+  constructor(
+    topic: string,
+    wanted: Wanted,
+    { withinMs, found }: { readonly withinMs: number; readonly found: readonly ConsumerRecord[] },
+  ) {
+    const missed = typeof wanted === 'number' ? `where ${wanted} ${wanted === 1 ? 'is' : 'are'} waited for` : 'of which the condition does not hold'
+    super(`after ${withinMs} ms ${topic} has ${countOf(found.length)}, ${missed}${lastOf(found)}`)
+  }
+}
 
 const WAIT_MS = 5000
 const LOOK_MS = 10
@@ -90,7 +108,7 @@ export class MemoryBroker implements AsyncDisposable {
    */
   async waitFor(
     topic: string,
-    wanted: number | ((records: readonly ConsumerRecord[]) => boolean),
+    wanted: Wanted,
     { withinMs = WAIT_MS } = {},
   ): Promise<ConsumerRecord[]> {
     const isThere = typeof wanted === 'number' ? (found: readonly unknown[]) => found.length >= wanted : wanted
@@ -101,26 +119,31 @@ export class MemoryBroker implements AsyncDisposable {
       if (count !== seen) found = await this.records(topic)
       if (count !== seen && isThere(found)) return found
       seen = count
-      if (performance.now() > deadlineMs)
-        throw new Error(`not in ${topic} within ${withinMs} ms; it has ${textOf(found)}`)
+      if (performance.now() > deadlineMs) throw new NotInTimeError(topic, wanted, { withinMs, found })
       await new Promise((resolve) => {
         setTimeout(resolve, LOOK_MS)
       })
     }
   }
 
+  /** A group that does not exist (no member has joined yet, or a name is misspelt) has no lag: each of these rejects with GROUP_ID_NOT_FOUND. */
   group(groupId: string) {
     const partitions = async (): Promise<PartitionLag[]> => {
       const [group] = await this.#admin.groups.describe([groupId], { lag: true })
-      return group === undefined ? [] : lagOf(this.#admin, group)
+      if (group === undefined || group.state === 'Dead')
+        throw new BrokerError(ErrorCode.GROUP_ID_NOT_FOUND, `group ${groupId}`)
+      return lagOf(this.#admin, group)
     }
     return {
       /** Where it stands in each partition that it reads or has an offset for. */
       partitions,
-      /** Records that it has not read. */
-      lag: async (): Promise<number> => (await partitions()).reduce((sum, { lag }) => sum + lag, 0),
-      /** How old the oldest record is that it has not read, in milliseconds, where it has committed an offset; 0: there is none. */
-      lagMs: async (): Promise<number> => Math.max(0, ...(await partitions()).map(({ known }) => known?.lagMs ?? 0)),
+      /**
+       * Records that it has not read, from the start of a partition where it has committed nothing; null: it neither reads a
+       * partition nor has an offset yet.
+       */
+      lag: async (): Promise<number | null> => totalLag(await partitions()),
+      /** How old the oldest record is that it has not read, in milliseconds; 0: there is none, null: what it has committed does not say. */
+      lagMs: async (): Promise<number | null> => oldestMs(await partitions()),
     }
   }
 
@@ -147,11 +170,21 @@ function failOn(results: readonly { readonly error: Error | null }[]): void {
   for (const { error } of results) if (error !== null) throw error
 }
 
+function oldestMs(partitions: readonly PartitionLag[]): number | null {
+  const isUnknown = partitions.some(({ lag, known }) => lag > 0 && known === null)
+  if (partitions.length === 0 || isUnknown) return null
+  return Math.max(...partitions.map(({ known }) => known?.lagMs ?? 0))
+}
+
 const SHOWN_MAX = 10
 const SHOWN_CHARACTERS_MAX = 60
 
-function textOf(found: readonly ConsumerRecord[]): string {
-  if (found.length === 0) return 'no records'
+function countOf(records: number): string {
+  return records === 0 ? 'no records' : records === 1 ? '1 record' : `${records} records`
+}
+
+function lastOf(found: readonly ConsumerRecord[]): string {
+  if (found.length === 0) return ''
   const last = found.slice(-SHOWN_MAX).map(({ value }) => JSON.stringify(String(value).slice(0, SHOWN_CHARACTERS_MAX)))
-  return `${found.length} records, the last: ${last.join(', ')}`
+  return `; ${found.length > SHOWN_MAX ? `the last ${SHOWN_MAX}` : 'there'}: ${last.join(', ')}`
 }

@@ -47,9 +47,13 @@ test('a broker for tests does what they ask by HTTP, and ends with whoever holds
   await cli.text(['consume', 'orders', '-g', 'billing', '-n', '2'])
   assert.equal((await ask('GET', '/groups/billing')).json['lag'], 1)
 
+  const missing = await ask('GET', '/groups/biling')
+  assert.equal(missing.status, 404)
+  assert.match(String(missing.json['error']), /group biling: The group does not exist \(GROUP_ID_NOT_FOUND\)/)
+
   const late = await ask('GET', '/topics/orders/records?count=4&withinMs=1')
   assert.equal(late.status, 408)
-  assert.match(String(late.json['error']), /not in orders within 1 ms; it has 3 records/)
+  assert.match(String(late.json['error']), /^after 1 ms orders has 3 records, where 4 are waited for; there: "tea", "milk", /)
   for (const [method, path, body, expected] of [
     ['POST', '/faults', { api: 'Prod', type: 'disconnect' }, /no API Prod/],
     ['POST', '/faults', { api: 'Produce', type: 'explode' }, /disconnect, lose-answer, delay or error/],
@@ -76,10 +80,19 @@ test('a broker for tests refuses what makes no sense by its name, and goes on', 
     ['POST', '/clock/advance', { by: 1e300 }, /1e\+300 ms on is not within 1970 and 9999/],
     ['POST', '/clock/advance', { by: '99999999999d' }, /not within 1970 and 9999/],
     ['POST', '/topics', { name: 'a', partitions: 1.5 }, /partitions 1\.5: a whole number/],
-    ['POST', '/topics', { name: 'a', settings: { 'retention.ms': '1' } }, /"settings": a topic has name, partitions/],
+    ['POST', '/topics', { name: 'a', settings: { 'retention.ms': '1' } }, /"settings": a topic may have name, partitions/],
     ['POST', '/topics', { name: 'a', configs: { 'retention.ms': {} } }, /retention\.ms {}: a text/],
     ['POST', '/topics', { name: 'a'.repeat(32_768) }, /string of 32768 bytes, at most 32767/],
     ['POST', '/topics/a/records', [{ value: 'x', partition: 77 }], /no partition 77, it has 1/],
+    ['POST', '/topics/a/records', [{ vlaue: 'x' }], /"vlaue": record 0 may have topic, .*value/],
+    ['POST', '/topics/a/records', ['x', { valueBase64: '?' }], /record 1: valueBase64 "\?" is no Base64/],
+    ['POST', '/topics/a/records', [{ headers: { h: '1' } }], /headers of record 0: an array is wanted, \[\{"key"/],
+    ['POST', '/topics/a/records', [{ headers: [{ key: 5 }] }], /header 0 of record 0: key 5; a text is wanted/],
+    ['POST', '/topics/a/records', [{ headers: [{ value: '1' }] }], /header 0 of record 0: key is missing; a text/],
+    ['POST', '/topics/a/records', [7], /record 0 7; an object of JSON is wanted/],
+    ['GET', '/topics/a/records?count=x', undefined, /count "x": a whole number is wanted/],
+    ['POST', '/faults', { api: 'Produce' }, /type is missing; disconnect, lose-answer/],
+    ['POST', '/clock/advance', undefined, /the body is missing; an object of JSON is wanted/],
     ['POST', '/faults', { api: 'Heartbeat', type: 'error', error: 'toString' }, /'toString' is no error/],
     ['POST', '/faults', { api: 'Produce', type: 'delay', ms: 2 ** 40 }, /ms 1099511627776: a whole number from 0 to/],
     ['POST', '/faults', { api: 'Produce', type: 'disconnect', times: 0 }, /times 0: a whole number from 1/],

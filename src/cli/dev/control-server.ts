@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Address } from '../../env/net.ts'
 import type { MemoryBroker } from '../../embedded/memory-broker.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
-import { control, ControlError } from './routes.ts'
+import { ControlError } from './bodies.ts'
+import { control } from './routes.ts'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 const SHOWN_CHARACTERS_MAX = 200

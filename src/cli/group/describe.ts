@@ -5,7 +5,7 @@ import { print, table } from '../output.ts'
 import { counted, formatCount } from '../quantity.ts'
 import { formatDuration } from '../records/time-text.ts'
 import type { GroupFlags } from './command.ts'
-import { lagOf, type PartitionLag } from '../../client/group-lag.ts'
+import { lagOf, type PartitionLag, totalLag } from '../../client/group-lag.ts'
 
 export async function describeGroups(groupIds: readonly string[], flags: GroupFlags): Promise<void> {
   await withCluster(flags, async ({ admin }) => {
@@ -23,9 +23,9 @@ export async function describeGroups(groupIds: readonly string[], flags: GroupFl
 }
 
 function linesOf(group: GroupDescription, partitions: readonly PartitionLag[]): string[] {
-  const total = partitions.reduce((sum, { lag }) => sum + lag, 0)
+  const total = totalLag(partitions)
   const members = `${group.members.length} ${group.members.length === 1 ? 'member' : 'members'}`
-  const head = `${group.groupId}  ${group.state}, ${members}${group.protocol === '' ? '' : `, ${group.protocol}`}, lag ${formatCount(total)}`
+  const head = `${group.groupId}  ${group.state}, ${members}${group.protocol === '' ? '' : `, ${group.protocol}`}, ${total === null ? 'nothing committed' : `lag ${formatCount(total)}`}`
   const rows = partitions.map(({ topic, partition, committed, endOffset, lag, known, memberId, clientId, host }) => [
     topic,
     partition,
