@@ -13,7 +13,7 @@ import {
 import { type BrokerContext, brokerConfig } from './config-view.ts'
 import { ACCEPTED, type Refusal, refusal } from './decision.ts'
 import { isElrOn } from './feature-names.ts'
-import { nearestName } from './nearest-name.ts'
+import { likelyNames } from './nearest-name.ts'
 import { perIpOverrides } from './per-ip-overrides.ts'
 import { topicNameProblem } from './topic-names.ts'
 
@@ -73,8 +73,8 @@ function invalid(message: string): Refusal {
 
 /** Kafka's message for an unknown key, and the key that was most likely meant. */
 function unknownKey(message: string, key: string, table: ReadonlyMap<string, ConfigDef>): string {
-  const nearest = nearestName(key, table.keys())
-  return nearest === null ? message : `${message}. Did you mean ${nearest}?`
+  const likely = likelyNames(key, table.keys())
+  return likely === null ? message : `${message}. Did you mean ${likely}?`
 }
 
 function checkValues(type: number, configs: Configs): string | null {

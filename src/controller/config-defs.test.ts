@@ -8,7 +8,8 @@ import { brokerConfigs, clientMetricsConfigs, groupConfigs, topicConfigs } from 
 import { brokerConfig, brokerValues, ConfigSource, shownValues } from './config-view.ts'
 import { topicSynonyms } from './config-topic.ts'
 import { describeTopic } from './describe-configs.ts'
-import { editDistance, nearestName } from './nearest-name.ts'
+import { ErrorCode } from '../protocol/errors.ts'
+import { editDistance, likelyNames, nearestName } from './nearest-name.ts'
 import { parseStaticConfig } from './static-config.ts'
 
 const tables: Readonly<Record<string, ReadonlyMap<string, ConfigDef>>> = {
@@ -222,6 +223,17 @@ test('the edit distance is symmetric, zero for equals only, and at most the long
   )
   assert.equal(nearestName('retention.sm', topicConfigs.keys()), 'retention.ms')
   assert.equal(nearestName('completely.different.thing', topicConfigs.keys()), null)
+})
+
+test('who typed a part of a name is told the names that it is a part of', () => {
+  const errors = Object.keys(ErrorCode)
+  assert.equal(likelyNames('NOT_ENOUGH', errors), 'NOT_ENOUGH_REPLICAS or NOT_ENOUGH_REPLICAS_AFTER_APPEND')
+  assert.equal(likelyNames('NOT_LEAD', errors), 'NOT_LEADER_OR_FOLLOWER')
+  assert.equal(likelyNames('NOT_ENUOGH_REPLICA', errors), 'NOT_ENOUGH_REPLICAS', 'the nearest, where one is near')
+  assert.match(String(likelyNames('retention', topicConfigs.keys())), /^retention\.ms, retention\.bytes, /)
+  for (const text of ['', '.', 'ms', '___', 'etention.something']) {
+    assert.equal(likelyNames(text, topicConfigs.keys()), null, text)
+  }
 })
 
 test('passwords are recognised as such', () => {

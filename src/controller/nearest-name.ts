@@ -1,3 +1,41 @@
+/** More would be a list to read, and no hint. */
+const LIKELY_MAX = 4
+/** A shorter word is part of too many names. */
+const PART_LETTERS_MIN = 4
+
+/**
+ * `A`, or `A, B or C`: the names that a user who typed `text` most likely meant. The nearest, or those that `text` is a part
+ * of, word by word, whole words but for the last. Null when there is none.
+ */
+export function likelyNames(text: string, names: Iterable<string>): string | null {
+  const all = [...names]
+  const nearest = nearestName(text, all)
+  const containing = namesWith(text, all)
+  const likely = nearest === null || containing.includes(nearest) ? containing : [nearest]
+  const last = likely.at(-1)
+  if (last === undefined) return null
+  return likely.length === 1 ? last : `${likely.slice(0, -1).join(', ')} or ${last}`
+}
+
+/** Those that begin with it first, then the shortest. */
+function namesWith(text: string, names: readonly string[]): string[] {
+  const typed = wordsOf(text)
+  if (text.length < PART_LETTERS_MIN || typed.length === 0) return []
+  const part = `.${typed.join('.')}`
+  const at = (name: string) => `.${wordsOf(name).join('.')}`.indexOf(part)
+  return names
+    .filter((name) => at(name) >= 0)
+    .sort((left, right) => Math.sign(at(left)) - Math.sign(at(right)) || left.length - right.length)
+    .slice(0, LIKELY_MAX)
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
+}
+
 /**
  * The name in `names` that a user who typed `text` most likely meant, or null when none is near. Near is: at most a
  * third of its letters inserted, left out, changed or swapped with their neighbour.

@@ -1,6 +1,6 @@
 import { parseConfig } from './config-def.ts'
 import { brokerConfigDef, brokerConfigs } from './config-defs.ts'
-import { nearestName } from './nearest-name.ts'
+import { likelyNames } from './nearest-name.ts'
 
 export interface ConfigProblem {
   readonly name: string
@@ -41,8 +41,8 @@ export function parseStaticConfig(given: ReadonlyMap<string, string>, alsoKnown:
 }
 
 function unknownKey(name: string, alsoKnown: readonly string[]): string {
-  const nearest = nearestName(name, [...brokerConfigs.keys(), ...alsoKnown])
-  return `Unknown config ${name}.${nearest === null ? '' : ` Did you mean ${nearest}?`}`
+  const likely = likelyNames(name, [...brokerConfigs.keys(), ...alsoKnown])
+  return `Unknown config ${name}.${likely === null ? '' : ` Did you mean ${likely}?`}`
 }
 
 /** `broker.id` is the older name of `node.id`: each stands for the other. */

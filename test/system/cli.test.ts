@@ -38,7 +38,8 @@ test('errors and settings are explained, and where a value comes from', async (c
   for (const word of ['19', 'NOT_ENOUGH_REPLICAS', 'NotEnoughReplicasException']) {
     assert.ok((await cli.text(['explain', word])).startsWith(`${meaning}\n`), word)
   }
-  assert.match((await cli.run(['explain', 'NOT_ENOUGH_REPLICA'])).stderr, /the nearest is NOT_ENOUGH_REPLICAS/)
+  assert.match((await cli.run(['explain', 'NOT_ENUOGH_REPLICA'])).stderr, /; did you mean NOT_ENOUGH_REPLICAS\?/)
+  assert.match((await cli.run(['explain', 'NOT_ENOUGH'])).stderr, /; did you mean NOT_ENOUGH_REPLICAS or NOT_ENOUGH_/)
 
   const text = await cli.text(['config', 'explain', 'retention.ms'])
   assert.match(text, /^retention\.ms of a topic: /)
@@ -51,7 +52,7 @@ test('errors and settings are explained, and where a value comes from', async (c
     source: 'topic',
     behind: [{ name: 'retention.ms', value: '60000', source: 'topic' }],
   })
-  assert.match((await cli.run(['config', 'explain', 'retention.mss'])).stderr, /the nearest is retention\.ms/)
+  assert.match((await cli.run(['config', 'explain', 'retention.mss'])).stderr, /; did you mean retention\.ms\?/)
 })
 
 test('topics are made, shown, changed and removed', async (context) => {

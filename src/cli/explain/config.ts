@@ -2,7 +2,7 @@ import type { ConfigEntry, ConfigResource } from '../../client/admin.ts'
 import type { ConfigDef } from '../../controller/config-def.ts'
 import { brokerConfigDef, brokerConfigs, groupConfigs, topicConfigs } from '../../controller/config-defs.ts'
 import { topicSynonyms } from '../../controller/config-topic.ts'
-import { nearestName } from '../../controller/nearest-name.ts'
+import { likelyNames } from '../../controller/nearest-name.ts'
 import { processConfigs } from '../../server/config/settings.ts'
 import { withCluster } from '../connect.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
@@ -37,11 +37,8 @@ export async function explainConfig(key: string, flags: ExplainConfigFlags): Pro
 }
 
 function hint(key: string): string {
-  const nearest = nearestName(
-    key,
-    SCOPES.flatMap(({ defs }) => [...defs.keys()]),
-  )
-  return nearest === null ? '' : `; the nearest is ${nearest}`
+  const likely = likelyNames(key, new Set(SCOPES.flatMap(({ defs }) => [...defs.keys()])))
+  return likely === null ? '' : `; did you mean ${likely}?`
 }
 
 function jsonOf(scope: Scope, def: ConfigDef) {

@@ -1,4 +1,4 @@
-import { nearestName } from '../../controller/nearest-name.ts'
+import { likelyNames } from '../../controller/nearest-name.ts'
 import { ErrorCode, errorMessage, errorName, isRetriable } from '../../protocol/errors.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
 import { print } from '../output.ts'
@@ -27,10 +27,10 @@ function codeOf(word: string): number {
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .replace(/[^A-Za-z0-9]+/g, '_')
     .toUpperCase()
-  return codes.get(name) ?? unknown(word, nearestName(name, codes.keys()))
+  return codes.get(name) ?? unknown(word, likelyNames(name, codes.keys()))
 }
 
-function unknown(word: string, nearest: string | null): never {
-  const hint = nearest === null ? '' : `; the nearest is ${nearest}`
+function unknown(word: string, likely: string | null): never {
+  const hint = likely === null ? '' : `; did you mean ${likely}?`
   throw new CommandError(ExitCode.failed, `${word.slice(0, 100)} is no error of the protocol${hint}`)
 }
