@@ -16,10 +16,12 @@ test('bash completes commands, options, topics and groups', async (context) => {
 
   /** What bash offers after this line, as its own completion has it. */
   const offered = async (line: string, address = server.address) => {
-    const words = line.split(' ')
+    // As bash does: at blanks, and at each : and =.
+    const words = line.split(' ').flatMap((word) => (word === '' ? [''] : word.split(/([:=])/).filter((part) => part !== '')))
     const script = [
       'source <(millrace completion bash)',
       `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}`,
+      `COMP_LINE='${line}'; COMP_POINT=${line.length}`,
       'eval "$(complete -p millrace | sed "s/.*-F \\([^ ]*\\) .*/\\1/")"',
       'printf "%s\\n" "${COMPREPLY[@]}"',
     ].join('\n')
@@ -39,6 +41,9 @@ test('bash completes commands, options, topics and groups', async (context) => {
   assert.deepEqual(await offered('millrace topic create --if'), ['--if-not-exists'])
   assert.deepEqual(await offered('millrace topic describe o'), ['orders', 'outbox'])
   assert.deepEqual(await offered('millrace consume orders a'), ['audit'])
+  assert.deepEqual(await offered(`millrace -s ${server.address} topic describe o`, '127.0.0.1:1'), ['orders', 'outbox'])
+  await cli.text(['group', 'rewind', 'a:b', '--to', 'earliest', '--topic', 'orders', '--yes'])
+  assert.deepEqual(await offered(`millrace group describe -s ${server.address} a:`, '127.0.0.1:1'), ['b'])
   assert.deepEqual(await offered('millrace consume --group b'), ['billing'])
   assert.deepEqual(await offered('millrace topic ls --format '), ['text', 'json'])
   assert.deepEqual(await offered('millrace explain NOT_LEADER'), ['NOT_LEADER_OR_FOLLOWER'])

@@ -334,6 +334,34 @@ test('what cannot be done is refused at once, in one line with the value, and by
   }
 })
 
+test('where and how may be said in front of a verb, and what cannot says where it stands', async (context) => {
+  const { server, cli } = await start(context)
+  await cli.text(['topic', 'create', 'orders'])
+  const away = ['-s', `127.0.0.1:${await freePort()}`]
+  const here = server.address
+  for (const before of [['-s', here], [`-s${here}`], ['--server', here], [`--server=${here}`]]) {
+    const { stdout, stderr } = await new Cli(context, away[1] ?? '').run([...before, '--format=json', 'topic', 'ls'])
+    assert.match(stdout, /"name": "orders"/, stderr)
+  }
+  assert.match(await new Cli(context, '127.0.0.1:1').text(['topic', '-s', here, 'ls']), /orders/)
+  assert.equal((await cli.run([...away, 'topic', 'ls', '-s', here])).code, 0, 'the last holds')
+  const cases: [args: string[], message: RegExp][] = [
+    [['--data', 'x', 'start'], /--data stands behind the command that it is for: millrace start … --data/],
+    [['topic', '--partitions', '3', 'create', 'x'], /millrace topic create … --partitions/],
+    [['-s', here, 'tpic', 'ls'], /unknown command 'tpic'[^]*topic/],
+    [['-s', here, 'kafka-topics', '--list'], /millrace kafka-topics --bootstrap-server HOST:PORT/],
+    [['kafka-acls', '--list'], /kafka-acls is none of Kafka's tools that this can be: kafka-topics, kafka-configs/],
+    [['--versoin'], /unknown option '--versoin'/],
+  ]
+  for (const [args, message] of cases) {
+    const { code, stderr } = await cli.run(args)
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, message)
+  }
+  const help = await cli.text(['--help'])
+  for (const tool of ['kafka-topics', 'kafka-console-consumer']) assert.ok(help.includes(tool), tool)
+})
+
 test('a server that is away is told as such', async (context) => {
   const cli = new Cli(context, `127.0.0.1:${await freePort()}`)
   const verbs = [

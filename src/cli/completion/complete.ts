@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { CommandError } from '../exit-code.ts'
 import { KAFKA_TOOLS } from '../kafka/names.ts'
+import { leadingOptions } from '../leading-options.ts'
 import { write } from '../output.ts'
 import { type Candidates, candidatesFor } from './candidates.ts'
 import { clusterNames } from './names.ts'
@@ -21,10 +22,20 @@ async function candidates(program: Command, words: readonly string[]): Promise<C
     const { flagsOfKafkaTool } = await import('../kafka/main.ts')
     return { type: 'words', words: await flagsOfKafkaTool(tool) }
   }
-  const found = candidatesFor(program, words)
+  const found = candidatesFor(program, [...wordsBefore(program, words.slice(0, -1)), words.at(-1) ?? ''])
   if (words.length > 1 || found.type !== 'words' || tool.startsWith('-')) return found
   // The names of Kafka's tools only to whoever has begun one.
   return tool.startsWith('k') ? { type: 'words', words: [...found.words, ...KAFKA_TOOLS] } : found
+}
+
+/** Without what may stand in front of a verb. */
+function wordsBefore(program: Command, words: readonly string[]): readonly string[] {
+  try {
+    return leadingOptions(program, words).words
+  } catch (error) {
+    if (error instanceof CommandError) return words
+    throw error
+  }
 }
 
 function serverOf(words: readonly string[]): string | undefined {

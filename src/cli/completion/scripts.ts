@@ -3,13 +3,20 @@ import { write } from '../output.ts'
 
 /** Each asks the command itself, which knows its own table; `:files` alone means names of files. */
 const SCRIPTS: Readonly<Record<string, string>> = {
+  // Bash takes words apart at : and =, as in HOST:PORT: they are taken from the line instead, and what bash has of the last one stays.
   bash: `_millrace() {
-  local IFS=$'\\n' word="\${COMP_WORDS[COMP_CWORD]}"
-  COMPREPLY=($("\${COMP_WORDS[0]}" __complete "$COMP_CWORD" "\${COMP_WORDS[@]}" 2>/dev/null))
+  local IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}" word
+  local -a words
+  read -ra words <<< "$line"
+  [[ "$line" == *[[:space:]] ]] && words+=('')
+  word="\${words[-1]}"
+  IFS=$'\\n'
+  COMPREPLY=($("\${words[0]}" __complete "$((\${#words[@]} - 1))" "\${words[@]}" 2>/dev/null))
   if [ "\${COMPREPLY[0]}" = ":files" ]; then
     compopt -o filenames 2>/dev/null
     COMPREPLY=($(compgen -f -- "$word"))
   fi
+  COMPREPLY=("\${COMPREPLY[@]#"\${word%"\${word##*[:=]}"}"}")
 }
 complete -F _millrace millrace
 `,
