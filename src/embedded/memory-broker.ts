@@ -30,7 +30,10 @@ export class NotInTimeError extends Error {
     wanted: Wanted,
     { withinMs, found }: { readonly withinMs: number; readonly found: readonly ConsumerRecord[] },
   ) {
-    const missed = typeof wanted === 'number' ? `where ${wanted} ${wanted === 1 ? 'is' : 'are'} waited for` : 'of which the condition does not hold'
+    const missed =
+      typeof wanted === 'number'
+        ? `where ${wanted} ${wanted === 1 ? 'is' : 'are'} waited for`
+        : 'of which the condition does not hold'
     super(`after ${withinMs} ms ${topic} has ${countOf(found.length)}, ${missed}${lastOf(found)}`)
   }
 }
@@ -106,11 +109,7 @@ export class MemoryBroker implements AsyncDisposable {
    * Resolves with the topic's records once there are `wanted` of them, or once `wanted` says so of them. Rejects after
    * `withinMs`, 5 s by default, and says what was there.
    */
-  async waitFor(
-    topic: string,
-    wanted: Wanted,
-    { withinMs = WAIT_MS } = {},
-  ): Promise<ConsumerRecord[]> {
+  async waitFor(topic: string, wanted: Wanted, { withinMs = WAIT_MS } = {}): Promise<ConsumerRecord[]> {
     const isThere = typeof wanted === 'number' ? (found: readonly unknown[]) => found.length >= wanted : wanted
     const deadlineMs = performance.now() + withinMs
     let found: ConsumerRecord[] = []

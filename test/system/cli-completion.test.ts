@@ -17,7 +17,9 @@ test('bash completes commands, options, topics and groups', async (context) => {
   /** What bash offers after this line, as its own completion has it. */
   const offered = async (line: string, address = server.address) => {
     // As bash does: at blanks, and at each : and =.
-    const words = line.split(' ').flatMap((word) => (word === '' ? [''] : word.split(/([:=])/).filter((part) => part !== '')))
+    const words = line
+      .split(' ')
+      .flatMap((word) => (word === '' ? [''] : word.split(/([:=])/).filter((part) => part !== '')))
     const script = [
       'source <(millrace completion bash)',
       `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}`,

@@ -53,7 +53,10 @@ test('a broker for tests does what they ask by HTTP, and ends with whoever holds
 
   const late = await ask('GET', '/topics/orders/records?count=4&withinMs=1')
   assert.equal(late.status, 408)
-  assert.match(String(late.json['error']), /^after 1 ms orders has 3 records, where 4 are waited for; there: "tea", "milk", /)
+  assert.match(
+    String(late.json['error']),
+    /^after 1 ms orders has 3 records, where 4 are waited for; there: "tea", "milk", /,
+  )
   for (const [method, path, body, expected] of [
     ['POST', '/faults', { api: 'Prod', type: 'disconnect' }, /no API Prod/],
     ['POST', '/faults', { api: 'Produce', type: 'explode' }, /disconnect, lose-answer, delay or error/],
@@ -80,7 +83,12 @@ test('a broker for tests refuses what makes no sense by its name, and goes on', 
     ['POST', '/clock/advance', { by: 1e300 }, /1e\+300 ms on is not within 1970 and 9999/],
     ['POST', '/clock/advance', { by: '99999999999d' }, /not within 1970 and 9999/],
     ['POST', '/topics', { name: 'a', partitions: 1.5 }, /partitions 1\.5: a whole number/],
-    ['POST', '/topics', { name: 'a', settings: { 'retention.ms': '1' } }, /"settings": a topic may have name, partitions/],
+    [
+      'POST',
+      '/topics',
+      { name: 'a', settings: { 'retention.ms': '1' } },
+      /"settings": a topic may have name, partitions/,
+    ],
     ['POST', '/topics', { name: 'a', configs: { 'retention.ms': {} } }, /retention\.ms {}: a text/],
     ['POST', '/topics', { name: 'a'.repeat(32_768) }, /string of 32768 bytes, at most 32767/],
     ['POST', '/topics/a/records', [{ value: 'x', partition: 77 }], /no partition 77, it has 1/],

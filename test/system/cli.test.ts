@@ -320,6 +320,8 @@ test('what cannot be done is refused at once, in one line with the value, and by
     [['consume', 'orders', '-f', '%'], 2, /lone %/],
     [['consume', 'orders', '-g', 'readers', '-o', '5'], 2, /-g/],
     [['group', 'describe', 'nosuch'], 1, /nosuch/],
+    [['start', '--config', '/dev/zero'], 2, /--config \/dev\/zero cannot be read: it has more than 16 MiB/],
+    [['dump', '/dev/zero'], 1, /\/dev\/zero: it has more than 256 MiB, and no more is read/],
     [['group', 'rewind', 'nosuch', '--to', 'earliest'], 1, /nosuch/],
     [['group', 'rewind', 'readers', '--to', 'yesterday'], 2, /--to yesterday/],
     [['group', 'rewind', 'readers', '--to', '1h', '--topic', 'orders:7'], 2, /0 to 1/],

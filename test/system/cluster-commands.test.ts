@@ -43,7 +43,8 @@ test('what is wrong is said in words, and put right by commands', { timeout: 180
     writeFileSync(join(stray, '00000000000000000000.log'), 'x'.repeat(2048))
     const { code, stdout } = await millrace('cluster', 'status')
     assert.equal(code, 0, stdout)
-    const told = /node 2 keeps 1 directory of partitions that [^]*\(2 KiB, \*-stray in [^]*, the oldest of them for 7 d more/
+    const told =
+      /node 2 keeps 1 directory of partitions that [^]*\(2 KiB, \*-stray in [^]*, the oldest of them for 7 d more/
     assert.match(stdout, told)
     await cluster.node(3).kill()
     const after = await millrace('cluster', 'status')

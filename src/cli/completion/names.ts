@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { DEFAULT_SERVER, namedServer } from '../defaults.ts'
+import { readText } from '../read-file.ts'
 
 const KEPT_MS = 10_000
 
@@ -35,7 +36,7 @@ function fileOf(kind: string, server: string): string {
 function read(file: string): string[] | null {
   try {
     if (Date.now() - statSync(file).mtimeMs > KEPT_MS) return null
-    return (JSON.parse(readFileSync(file, 'utf8')) as unknown[]).map(String)
+    return (JSON.parse(readText(file)) as unknown[]).map(String)
   } catch {
     return null
   }

@@ -15,7 +15,17 @@ export class ControlError extends Error {
 type Fields = Readonly<Record<string, unknown>>
 
 /** Those that `consume --format json` prints. Where a record was is not where it shall go, but what was printed is taken. */
-const RECORD_FIELDS = ['topic', 'partition', 'offset', 'timestampMs', 'key', 'keyBase64', 'value', 'valueBase64', 'headers']
+const RECORD_FIELDS = [
+  'topic',
+  'partition',
+  'offset',
+  'timestampMs',
+  'key',
+  'keyBase64',
+  'value',
+  'valueBase64',
+  'headers',
+]
 const HEADER_FIELDS = ['key', 'value', 'valueBase64']
 const TOPIC_FIELDS = ['name', 'partitions', 'replicationFactor', 'configs']
 
@@ -89,8 +99,7 @@ export function faultOf(fault: Fields): Fault {
 /** What is not known is refused: left out without a word, it would be looked for elsewhere. */
 function onlyThese(fields: Fields, names: readonly string[], what: string): void {
   const unknown = Object.keys(fields).find((name) => !names.includes(name))
-  if (unknown !== undefined)
-    throw new ControlError(400, `${shown(unknown)}: ${what} may have ${names.join(', ')}`)
+  if (unknown !== undefined) throw new ControlError(400, `${shown(unknown)}: ${what} may have ${names.join(', ')}`)
 }
 
 export function objectOf(given: unknown, what: string): Fields {

@@ -4,6 +4,7 @@ import { MalformedError } from '../../base/bytes.ts'
 import { METADATA_TOPIC } from '../../model/ids.ts'
 import { OFFSETS_TOPIC } from '../../controller/topic-names.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
+import { FileTooLargeError } from '../read-file.ts'
 import type { DumpFlags } from './command.ts'
 import { type DumpEntry, formatEntry } from './entry.ts'
 import { dumpOffsetIndex, dumpProducers, dumpText, dumpTimeIndex, dumpTransactionIndex } from './files.ts'
@@ -23,7 +24,8 @@ export async function dump(files: readonly string[], flags: DumpFlags): Promise<
         if (--left === 0) return
       }
     } catch (error) {
-      if (error instanceof MalformedError) throw new CommandError(ExitCode.failed, `${file}: ${error.message}`)
+      if (error instanceof MalformedError || error instanceof FileTooLargeError)
+        throw new CommandError(ExitCode.failed, `${file}: ${error.message}`)
       throw error
     }
   }

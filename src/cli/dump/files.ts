@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ByteReader } from '../../base/bytes.ts'
 import { OFFSET_ENTRY_BYTES, offsetEntryAt, TIME_ENTRY_BYTES, timeEntryAt } from '../../storage/index-format.ts'
 import { decodeSnapshot } from '../../storage/producer-snapshot.ts'
+import { BINARY_BYTES_MAX, readBytes, readText } from '../read-file.ts'
 import type { DumpEntry } from './entry.ts'
 
 /** The segment's first offset, from the file's name. */
@@ -12,7 +12,7 @@ function baseOffsetOf(file: string): number {
 
 /** Entries up to the first zero one past the start: what follows is preallocated space. */
 export async function* dumpOffsetIndex(file: string): AsyncGenerator<DumpEntry> {
-  const content = await readFile(file)
+  const content = readBytes(file)
   for (let index = 0; index < Math.floor(content.length / OFFSET_ENTRY_BYTES); index++) {
     const entry = offsetEntryAt(content, index, baseOffsetOf(file))
     if (index > 0 && entry.offset === baseOffsetOf(file) && entry.position === 0) return
@@ -21,7 +21,7 @@ export async function* dumpOffsetIndex(file: string): AsyncGenerator<DumpEntry> 
 }
 
 export async function* dumpTimeIndex(file: string): AsyncGenerator<DumpEntry> {
-  const content = await readFile(file)
+  const content = readBytes(file)
   for (let index = 0; index < Math.floor(content.length / TIME_ENTRY_BYTES); index++) {
     const { timestampMs, offset } = timeEntryAt(content, index, baseOffsetOf(file))
     if (index > 0 && timestampMs === 0) return
@@ -30,7 +30,7 @@ export async function* dumpTimeIndex(file: string): AsyncGenerator<DumpEntry> {
 }
 
 export async function* dumpTransactionIndex(file: string): AsyncGenerator<DumpEntry> {
-  const reader = new ByteReader(await readFile(file))
+  const reader = new ByteReader(readBytes(file))
   while (reader.remaining > 0) {
     yield {
       version: reader.int16(),
@@ -44,7 +44,7 @@ export async function* dumpTransactionIndex(file: string): AsyncGenerator<DumpEn
 
 /** `<offset>.snapshot`: the producers known at that offset. */
 export async function* dumpProducers(file: string): AsyncGenerator<DumpEntry> {
-  const { producers, note } = decodeSnapshot(await readFile(file))
+  const { producers, note } = decodeSnapshot(readBytes(file))
   if (note !== null) yield { note: { ...note } }
   for (const producer of producers) {
     yield {
@@ -62,6 +62,6 @@ export async function* dumpProducers(file: string): AsyncGenerator<DumpEntry> {
 
 /** Checkpoints, meta.properties, quorum-state and their like are text already. */
 export async function* dumpText(file: string): AsyncGenerator<DumpEntry> {
-  const text = await readFile(file, 'utf8')
+  const text = readText(file, BINARY_BYTES_MAX)
   for (const line of text.split('\n')) if (line !== '') yield { line }
 }

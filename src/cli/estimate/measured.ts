@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { BenchResult } from '../bench/result.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
+import { readText } from '../read-file.ts'
 import { formatQuantity } from './quantities.ts'
 import type { HostLimits } from './sizing.ts'
 
@@ -24,7 +24,7 @@ export function hostAs(measured: Measured, host: HostLimits): HostLimits {
 export function readMeasured(file: string): Measured {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readText(file)
   } catch (error) {
     throw new CommandError(ExitCode.usage, `--measured ${file}: ${(error as Error).message}`)
   }

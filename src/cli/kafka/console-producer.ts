@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline'
 import { Producer, type ProducerOptions } from '../../client/producer.ts'
 import type { FlagKinds, Flags } from './flags.ts'
 import { clientErrorOf } from './java.ts'
+import { linesOf } from './lines.ts'
 import { LineReader } from './line-reader.ts'
 import { clientProperties, parsePairs, readProperties } from './properties.ts'
 import { err, out, requireFlags, type Tool, ToolExit, unsupported, usage, withServers } from './tool.ts'
@@ -134,7 +134,7 @@ function oneOf<T extends string>(key: string, value: string, known: readonly T[]
 async function sendLines(producer: Producer, reader: LineReader, flags: Flags): Promise<void> {
   const topic = flags.value('topic') ?? ''
   const pending = new Set<Promise<void>>()
-  for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(process.stdin)) {
     const { headers, ...record } = reader.read(line)
     const sent = producer.send({ topic, ...record, headers }).then(
       () => {},

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Admin } from '../../client/admin.ts'
 import type { TopicPartition } from '../../model/ids.ts'
 import type { Session } from '../connect.ts'
@@ -6,6 +5,7 @@ import type { Flags } from './flags.ts'
 import { atCurrent, atEdge, atTime, type NewOffset, shifted, within } from './groups-offsets.ts'
 import { partitionsOfTopics } from './groups-topics.ts'
 import { hashOfPartition, hashOfText, inHashOrder, padded } from './java.ts'
+import { textOf } from './properties.ts'
 import { CommandFailure, out, usage } from './tool.ts'
 import { durationMs, momentMs } from './times.ts'
 
@@ -96,7 +96,7 @@ function at(partitions: readonly TopicPartition[], offsetOf: (one: TopicPartitio
 
 /** `topic,partition,offset` lines, or with the group in front of each. */
 function fromFile(flags: Flags, groupId: string): NewOffset[] {
-  const lines = readFileSync(flags.value('from-file') ?? '', 'utf8').split('\n')
+  const lines = textOf(flags.value('from-file') ?? '').split('\n')
   return lines.flatMap((line) => {
     const cells = line.trim().split(',')
     if (line.trim() === '') return []

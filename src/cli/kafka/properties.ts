@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { parseProperties } from '../../server/config/properties.ts'
+import { FileTooLargeError, readText } from '../read-file.ts'
 import type { Flags } from './flags.ts'
 import { CommandFailure, unsupported } from './tool.ts'
 
@@ -60,13 +60,17 @@ export function clientProperties(
 }
 
 export function readProperties(file: string): Map<string, string> {
-  let text: string
+  return new Map(parseProperties(textOf(file)).map(({ key, value }) => [key, value]))
+}
+
+/** A file that is named on the command line. Throws `CommandFailure`, as Kafka's tools put it. */
+export function textOf(file: string): string {
   try {
-    text = readFileSync(file, 'utf8')
-  } catch {
+    return readText(file)
+  } catch (error) {
+    if (error instanceof FileTooLargeError) throw new CommandFailure(`${file}: ${error.message}`)
     throw new CommandFailure(`java.nio.file.NoSuchFileException: ${file}`)
   }
-  return new Map(parseProperties(text).map(({ key, value }) => [key, value]))
 }
 
 /** `key=value` flags; a key alone has an empty value. */

@@ -1,4 +1,4 @@
-import { type InputRecord, InputFormatError } from '../records/input-format.ts'
+import { type InputRecord, InputFormatError, RECORD_BYTES_MAX } from '../records/input-format.ts'
 
 /** One JSON object a line, as `consume --format json` writes them; unknown members are ignored. */
 export class JsonLines {
@@ -18,6 +18,10 @@ export class JsonLines {
     for (;;) {
       let end = this.#pending.indexOf('\n')
       if (end < 0) {
+        if (this.#pending.length > RECORD_BYTES_MAX)
+          throw new InputFormatError(
+            `line ${this.#count + 1} has more than ${RECORD_BYTES_MAX} bytes, and no more is read`,
+          )
         if (!this.#isEnded || this.#pending === '') return null
         end = this.#pending.length
       }

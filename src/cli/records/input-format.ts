@@ -26,7 +26,7 @@ type NumberWidth = 'ascii' | { readonly bytes: 1 | 2 | 4 | 8; readonly order: 'b
 const SIZE_OF: Readonly<Record<string, SizeField>> = { t: 'T', k: 'K', v: 'V' }
 const NOTHING = Buffer.alloc(0)
 /** A record that is not complete after so many bytes is a wrong format rather than a large record. */
-const RECORD_BYTES_MAX = 128 * 1024 * 1024
+export const RECORD_BYTES_MAX = 128 * 1024 * 1024
 
 /**
  * Compiles the %-format of rpk's produce: `%k` key, `%v` value, `%t` topic, `%p` partition, `%d` timestamp (ms), `%h{%k %v}`
@@ -175,7 +175,9 @@ export class RecordReader {
       if (error !== STARVED) throw error
       if (this.#isEnded) throw new InputFormatError(`record ${this.#count + 1}: the input ends in the middle of it`)
       if (this.#pending.length - start > RECORD_BYTES_MAX)
-        throw new InputFormatError(`record ${this.#count + 1} does not end`)
+        throw new InputFormatError(
+          `record ${this.#count + 1} does not end within ${RECORD_BYTES_MAX} bytes, and no more is read`,
+        )
       this.#at = start
       return null
     }

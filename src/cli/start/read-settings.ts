@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { readEnvironment } from '../../server/config/environment.ts'
 import { formatAddress, parseHostPort } from '../../server/config/listeners.ts'
 import { parseProperties } from '../../server/config/properties.ts'
 import type { Setting } from '../../server/config/settings.ts'
 import { flattenYaml } from '../../server/config/yaml-settings.ts'
 import { CommandError, ExitCode } from '../exit-code.ts'
+import { readText } from '../read-file.ts'
 import type { StartFlags } from './command.ts'
 
 /** All that was set for this start, wherever it was written, and the variables that mean something to a JVM only. */
@@ -24,7 +24,7 @@ export async function readSettings(
 async function readConfigFile(path: string): Promise<Setting[]> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = readText(path)
   } catch (error) {
     throw new CommandError(ExitCode.usage, `--config ${path} cannot be read: ${(error as Error).message}`)
   }
