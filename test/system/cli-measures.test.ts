@@ -58,6 +58,8 @@ interface Stats {
   readonly oldestMs: number
   readonly newestMs: number
   readonly oldestGoesInMs: number
+  readonly bytes: number
+  readonly removedBytes: number
 }
 
 test('what is in a topic is told, and its oldest records are cut off', async (context) => {
@@ -88,8 +90,15 @@ test('what is in a topic is told, and its oldest records are cut off', async (co
   assert.deepEqual(await ends(), [0, 2])
   await cli.text(['topic', 'trim', 'orders', '--before', '3', '-p', '1', '--yes'])
   assert.deepEqual(await ends(), [0, 3])
-  await cli.text(['topic', 'trim', 'orders', '--before', 'latest', '--yes'])
+  assert.match(
+    await cli.text(['topic', 'trim', 'orders', '--before', 'latest', '--yes']),
+    /1 record .* removed\ntheir bytes go with whole segments/,
+  )
   assert.deepEqual(await ends(), [0, 4])
+  const [trimmed] = await cli.json<Stats[]>(['topic', 'stats', 'orders'])
+  assert.equal(trimmed?.records, 0)
+  assert.ok(trimmed.removedBytes > 0 && trimmed.removedBytes === trimmed.bytes)
+  assert.match(await cli.text(['topic', 'stats', 'orders']), /0 records, (.* B) a copy\n[^]*\1 are of records that were removed/)
   assert.match((await cli.run(['topic', 'trim', 'orders', '--before', 'x'])).stderr, /an offset, a time/)
   assert.match((await cli.run(['topic', 'trim', 'orders', '--before', '1', '-p', '7'])).stderr, /no partition 7/)
 })

@@ -58,10 +58,14 @@ test('--nodes 3: a cluster on one host, whose killed process comes back and whos
       [3, 20, 'c'],
     ],
   )
-  process.kill(await pidOf(directory, 'node-2'), 'SIGKILL')
+  const pid = await pidOf(directory, 'node-2')
+  const shown = /node 2 +pid (\d+) /.exec(supervisor.output())?.[1]
+  assert.equal(shown, String(pid), 'who wants to kill one is told which it is')
+  process.kill(pid, 'SIGKILL')
   const fenced = async () => (await admin.describeCluster()).brokers.filter(({ isFenced }) => isFenced).length
   const said = () => readFileSync(join(directory, 'err'), 'utf8')
-  await until('it is started again', () => (/node-2 \| ended by SIGKILL/.test(said()) ? true : null), STARTED)
+  await until('it is started again', () => (/node-2 \| ended by SIGKILL[^]*started again/.test(said()) ? true : null), STARTED)
+  assert.match(said(), /node-2 \| started again, pid \d+/)
   await until('it serves again', async () => ((await fenced()) === 0 ? true : null), STARTED)
 
   assert.equal(await supervisor.stop(30_000), 0)

@@ -4,6 +4,8 @@ import { formatAddress } from '../../server/config/listeners.ts'
 export interface BannerFacts {
   readonly version: string
   readonly nodeId: number
+  /** Of its process. */
+  readonly pid: number
   readonly clusterId: string
   readonly dataFolder: string
   readonly listeners: readonly { readonly name: string; readonly bound: Address; readonly advertised: Address | null }[]
@@ -32,8 +34,8 @@ export function banner(facts: BannerFacts): string {
 /** The same of several nodes on one host. */
 export function bannerOfNodes(nodes: readonly BannerFacts[]): string {
   const [first] = nodes as [BannerFacts]
-  const lines = nodes.map(({ nodeId, listeners, controller, http }) => {
-    const parts = [`clients ${listeners.map(({ bound }) => formatAddress(bound)).join(', ')}`]
+  const lines = nodes.map(({ nodeId, pid, listeners, controller, http }) => {
+    const parts = [`pid ${pid}`, `clients ${listeners.map(({ bound }) => formatAddress(bound)).join(', ')}`]
     if (controller !== null) parts.push(`controller ${formatAddress(controller)}`)
     if (http !== null) parts.push(`http://${formatAddress(http)}`)
     return `  ${`node ${nodeId}`.padEnd(11)}${parts.join('  ')}`

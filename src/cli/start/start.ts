@@ -95,6 +95,7 @@ function bannerFacts(node: Node, http: Address | null): BannerFacts {
     })),
     controller: node.controllerAddress,
     http,
+    pid: process.pid,
     durabilityMode: config.settings.text('log.durability.mode') ?? 'fsync',
   }
 }

@@ -105,8 +105,13 @@ export class SupervisedNode {
     if (this.#isStopping) return
     if (livedMs >= WELL_AFTER_MS) this.#backoffMs = BACKOFF_MS_MIN
     this.#options.say(`${this.plan.name} | ended ${how}; starting again in ${this.#backoffMs} ms`, true)
-    this.#timer = setTimeout(() => this.#launch(args), this.#backoffMs)
+    this.#timer = setTimeout(() => this.#again(args), this.#backoffMs)
     this.#backoffMs = Math.min(BACKOFF_MS_MAX, this.#backoffMs * 2)
+  }
+
+  #again(args: readonly string[]): void {
+    this.#launch(args)
+    this.#options.say(`${this.plan.name} | started again, pid ${this.#child?.pid ?? 'none'}`, true)
   }
 
   /** Resolves when the process has ended. */

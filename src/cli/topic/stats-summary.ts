@@ -18,6 +18,8 @@ export interface TopicStats {
   readonly name: string
   readonly records: number
   readonly bytes: number
+  /** Of partitions without a record: of those that were removed from the segment that is being written. */
+  readonly removedBytes: number
   /** For each window. */
   readonly perSecond: readonly number[]
   /** The largest partition as a multiple of the mean one; 1: all are the same. */
@@ -45,6 +47,7 @@ export function summarize(
     name,
     records: sum(sorted.map(({ records }) => records)),
     bytes: sum(sorted.map(({ bytes }) => bytes)),
+    removedBytes: sum(sorted.map(({ records, bytes }) => (records === 0 ? bytes : 0))),
     perSecond: WINDOWS_MINUTES.map(
       (minutes, index) => sum(sorted.map(({ recent }) => recent[index] ?? 0)) / (minutes * 60),
     ),

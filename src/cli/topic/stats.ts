@@ -79,10 +79,16 @@ function linesOf(stats: TopicStats, nowMs: number): string[] {
     `  largest partition: ${skew.records.toFixed(2)} times the mean in records, ${skew.bytes.toFixed(2)} times in bytes`,
     `  oldest: ${moment(oldestMs)}, newest: ${moment(newestMs)}`,
     `  ${kept}`,
+    ...(stats.removedBytes === 0 ? [] : [`  ${removedLine(stats.removedBytes)}`]),
     ...table(['PARTITION', 'RECORDS', 'SIZE', `/S (${WINDOWS_MINUTES[0]} MIN)`, 'OLDEST', 'NEWEST'], rows).map(
       (line) => `  ${line}`,
     ),
   ]
+}
+
+/** Whole segments are deleted, and the one that is being written is none yet. */
+function removedLine(bytes: number): string {
+  return `${formatBytes(bytes)} are of records that were removed: they go with their segment, once another one was begun (segment.bytes, segment.ms) or all in it is older than retention.ms`
 }
 
 function shown(rate: number): string {

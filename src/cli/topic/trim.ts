@@ -92,6 +92,7 @@ function linesOf(cuts: readonly Cut[], done: boolean): string[] {
   return [
     ...table(['PARTITION', 'START', 'NEW START', 'RECORDS', 'SIZE'], rows),
     `${counted(records, 'record')} (about ${formatBytes(bytes)} a copy) ${done ? 'removed' : 'would be removed, for ever'}`,
+    ...(done && records > 0 ? ['their bytes go with whole segments: topic stats tells what is left'] : []),
     ...(done ? [] : ['nothing was done; add --yes to do it']),
   ]
 }
