@@ -98,7 +98,10 @@ test('what is in a topic is told, and its oldest records are cut off', async (co
   const [trimmed] = await cli.json<Stats[]>(['topic', 'stats', 'orders'])
   assert.equal(trimmed?.records, 0)
   assert.ok(trimmed.removedBytes > 0 && trimmed.removedBytes === trimmed.bytes)
-  assert.match(await cli.text(['topic', 'stats', 'orders']), /0 records, (.* B) a copy\n[^]*\1 are of records that were removed/)
+  assert.match(
+    await cli.text(['topic', 'stats', 'orders']),
+    /0 records, (.* B) a copy\n[^]*\1 are of records that were removed/,
+  )
   assert.match((await cli.run(['topic', 'trim', 'orders', '--before', 'x'])).stderr, /an offset, a time/)
   assert.match((await cli.run(['topic', 'trim', 'orders', '--before', '1', '-p', '7'])).stderr, /no partition 7/)
 })

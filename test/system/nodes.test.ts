@@ -64,7 +64,11 @@ test('--nodes 3: a cluster on one host, whose killed process comes back and whos
   process.kill(pid, 'SIGKILL')
   const fenced = async () => (await admin.describeCluster()).brokers.filter(({ isFenced }) => isFenced).length
   const said = () => readFileSync(join(directory, 'err'), 'utf8')
-  await until('it is started again', () => (/node-2 \| ended by SIGKILL[^]*started again/.test(said()) ? true : null), STARTED)
+  await until(
+    'it is started again',
+    () => (/node-2 \| ended by SIGKILL[^]*started again/.test(said()) ? true : null),
+    STARTED,
+  )
   assert.match(said(), /node-2 \| started again, pid \d+/)
   await until('it serves again', async () => ((await fenced()) === 0 ? true : null), STARTED)
 
