@@ -23,3 +23,21 @@ test('a list that is appended to beyond what a record carries is refused, and th
   assert.match(String(refused?.errorMessage), /exceeds the maximum value size of 32767 bytes/)
   assert.equal(append(200_000, 5)?.errorCode, ErrorCode.NONE)
 })
+
+test('what a list holds twice stays when it is appended to; what is appended comes once, and not if it is there', () => {
+  const cluster = new ShardCluster()
+  cluster.join({ id: 1 })
+  cluster.createTopic('t', { numPartitions: 1, replicationFactor: 1 })
+  const name = 'leader.replication.throttled.replicas'
+  const alter = (configOperation: number, value: string) => {
+    const resource = {
+      resourceType: ResourceType.topic,
+      resourceName: 't',
+      configs: [{ name, configOperation, value }],
+    }
+    cluster.ask(IncrementalAlterConfigs, { resources: [resource], validateOnly: false })
+    return cluster.image.configOf({ type: ResourceType.topic, name: 't' }).get(name)
+  }
+  assert.equal(alter(ConfigOperation.set, '0:1,0:1'), '0:1,0:1')
+  assert.equal(alter(ConfigOperation.append, '0:1,1:1,1:1'), '0:1,0:1,1:1')
+})

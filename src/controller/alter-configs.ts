@@ -137,7 +137,7 @@ function applyOperation(target: ConfigResource, next: Map<string, string>, chang
       const operands = value.split(',').map((each) => each.trim())
       const after =
         configOperation === ConfigOperation.append
-          ? [...new Set([...before, ...operands])]
+          ? [...before, ...new Set(operands.filter((each) => !before.includes(each)))]
           : before.filter((each) => !operands.includes(each))
       next.set(name, after.join(','))
       return null

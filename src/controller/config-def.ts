@@ -78,7 +78,7 @@ export function parseConfig(def: ConfigDef, text: string): Parsed {
   const refuse = (reason: string): Parsed => ({
     error: `Invalid value ${text} for configuration ${def.name}: ${reason}`,
   })
-  const value = normalForm(def.type, trimmed)
+  const value = normalForm(def, trimmed)
   if (value === null) {
     if (def.type === 'boolean') return refuse('Expected value to be either true or false')
     return refuse(`Not a number of type ${def.type.toUpperCase()}`)
@@ -101,7 +101,7 @@ const integerRanges: Partial<Record<ConfigTypeName, readonly [bigint, bigint]>> 
 }
 
 /** Null: not a value of the type. */
-function normalForm(type: ConfigTypeName, text: string): string | null {
+function normalForm({ type, oneOf }: ConfigDef, text: string): string | null {
   switch (type) {
     case 'boolean': {
       const lower = text.toLowerCase()
@@ -119,8 +119,12 @@ function normalForm(type: ConfigTypeName, text: string): string | null {
       return /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$/.test(text)
         ? doubleText(Number.parseFloat(text))
         : null
-    case 'list':
-      return text === '' ? '' : text.split(/\s*,\s*/).join(',')
+    case 'list': {
+      if (text === '') return ''
+      const values = text.split(/\s*,\s*/)
+      // Of a choice each counts once (KIP-1161); in other lists Kafka keeps what is there twice.
+      return (oneOf === undefined ? values : [...new Set(values)]).join(',')
+    }
     case 'string':
     case 'class':
     case 'password':

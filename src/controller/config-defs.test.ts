@@ -241,3 +241,10 @@ test('passwords are recognised as such', () => {
     if (/password|secret\.key$|jaas\.config$|passphrase/.test(def.name)) assert.ok(isSensitive(def), def.name)
   }
 })
+
+test('a choice that is there twice counts once, and other lists keep what is there twice, as with Kafka', () => {
+  const shown = (name: string, text: string) => parseConfig(topicConfigs.get(name) as ConfigDef, text)
+  assert.deepEqual(shown('cleanup.policy', 'compact, delete,compact'), { value: 'compact,delete' })
+  const replicas = 'leader.replication.throttled.replicas'
+  assert.deepEqual(shown(replicas, '0:1,0:1'), { value: '0:1,0:1' })
+})

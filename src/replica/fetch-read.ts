@@ -127,7 +127,9 @@ export function readPartition(
   try {
     const options = { maxBytes: Math.max(maxBytes, 0), limitOffset, atLeastOneBatch: request.isFirst }
     const read = log.read(fetchOffset, options)
-    if (read instanceof Promise || request.readCommitted) return finishLater(log, fetchOffset, read, empty)
+    // Of a batch that does not fit beside others Kafka says nothing, not even that no transaction in it was aborted.
+    const nothing = request.isFirst ? empty : { ...empty, abortedTransactions: null }
+    if (read instanceof Promise || request.readCommitted) return finishLater(log, fetchOffset, read, { empty, nothing })
     return { ...positions, bytes: read.bytes, abortedTransactions, records: read.buffers }
   } catch (error) {
     return failedRead(topic, readErrorCode(error))
@@ -150,11 +152,11 @@ async function finishLater(
   log: PartitionLog,
   fetchOffset: number,
   reading: ReadResult | Promise<ReadResult>,
-  empty: PartitionRead,
+  { empty, nothing }: { readonly empty: PartitionRead; readonly nothing: PartitionRead },
 ): Promise<PartitionRead> {
   try {
     const { buffers, bytes, endOffset } = await reading
-    if (bytes === 0) return empty
+    if (bytes === 0) return nothing
     if (empty.abortedTransactions === null) return { ...empty, bytes, records: buffers }
     const abortedTransactions = await log.abortedTransactions(fetchOffset, endOffset)
     return { ...empty, bytes, abortedTransactions, records: buffers }

@@ -42,6 +42,22 @@ test('what was acknowledged is read, from any offset, as whole batches', () =>
     assert.deepEqual((await node.fetch('a', { offset: 0, readCommitted: true })).abortedTransactions, [])
   }))
 
+test('of a batch that does not fit beside others nothing is said, as Kafka does', () =>
+  withNode(async (node) => {
+    for (const topic of ['a', 'b']) await node.produce(topic, batchOf(['0']))
+    const request = fetchRequest(
+      [
+        ['a', {}],
+        ['b', { partitionMaxBytes: 1 }],
+      ],
+      { readCommitted: true },
+    )
+    const { responses } = await node.replicas.fetch(request, node.context(12))
+    const [first, second] = responses.map(({ partitions }) => partitions[0])
+    assert.deepEqual([valuesOf(first?.records), first?.abortedTransactions], [['0'], []])
+    assert.deepEqual([valuesOf(second?.records), second?.abortedTransactions], [[], null])
+  }))
+
 test('nothing is read that is not committed', () =>
   withNode(async (node, machine, sim) => {
     await node.produce('a', batchOf(['0']))

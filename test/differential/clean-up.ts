@@ -13,15 +13,14 @@ const GROUP = 32
 
 /** Takes away what a sequence made, so that the next one finds the server as the first did. */
 export async function cleanUp(side: Side): Promise<void> {
-  await deleteGroups(side)
-  await deleteTopics(side)
-  await deleteGroupConfigs(side)
+  await side.endSequence()
+  await Promise.all([deleteGroups(side), deleteTopics(side), deleteGroupConfigs(side)])
 }
 
 async function deleteGroups(side: Side): Promise<void> {
   const { groups } = await side.call(ListGroups, 5, { statesFilter: [], typesFilter: [] })
-  if (groups.length === 0) return
-  const names = groups.map(({ groupId }) => groupId)
+  const names = groups.map(({ groupId }) => groupId).filter((groupId) => !groupId.startsWith(FENCE_TOPIC))
+  if (names.length === 0) return
   const described = await side.call(DescribeGroups, 5, { groups: names, includeAuthorizedOperations: false })
   for (const { groupId, members } of described.groups) {
     if (members.length > 0)

@@ -1,4 +1,4 @@
-import type { Pairs } from './pairs.ts'
+import { type Pairs, UNKNOWN_ID } from './pairs.ts'
 import { readBatches } from './records.ts'
 import type { Body, Step } from './step.ts'
 import type { Outcome } from './side.ts'
@@ -82,6 +82,8 @@ function describe({ kind, error }: Outcome): string {
 interface Keyed {
   readonly item: unknown
   readonly key: string
+  /** Its key is another's too: which of Kafka's stands for which of ours is not known. */
+  readonly isOneOfMany: boolean
 }
 
 class Comparison {
@@ -89,6 +91,8 @@ class Comparison {
   readonly #step: Step
   readonly #pairs: Pairs
   readonly #prefix: string
+  /** Inside of elements that nothing tells apart: ids that are new make no pair here. */
+  #isVague = false
 
   constructor(step: Step, pairs: Pairs, prefix: string) {
     this.#step = step
@@ -111,7 +115,8 @@ class Comparison {
     if (/errormessage$|^documentation$/i.test(field)) return theirs === null || theirs === '' || Boolean(ours)
     if (MOMENTS.has(field)) return Number(theirs) > 0 === Number(ours) > 0
     const kind = IDS[field]
-    return kind === undefined ? theirs === ours : this.#pairs.match(kind, theirs, ours)
+    if (kind === undefined) return theirs === ours
+    return this.#isVague ? this.#pairs.mayMatch(kind, theirs, ours) : this.#pairs.match(kind, theirs, ours)
   }
 
   #compareStructs(path: string, at: string, theirs: Body, ours: Body): void {
@@ -141,11 +146,18 @@ class Comparison {
         this.found.push({ path: `${path}[]`, at: where, theirs: undefined, ours: other.item })
         j++
       } else {
-        this.compare(path, where, one.item, other.item)
+        this.#compareElements(path, where, one, other)
         i++
         j++
       }
     }
+  }
+
+  #compareElements(path: string, at: string, theirs: Keyed, ours: Keyed): void {
+    const outside = this.#isVague
+    this.#isVague ||= theirs.isOneOfMany || ours.isOneOfMany
+    this.compare(path, at, theirs.item, ours.item)
+    this.#isVague = outside
   }
 
   /** Without what other sequences left, and sorted by what tells elements apart: by nothing in arrays of plain values. */
@@ -153,7 +165,10 @@ class Comparison {
     const keyed = this.#regrouped(items)
       .filter((item) => this.#concerns(item))
       .map((item, index) => ({ item, key: isStruct(item) ? this.#identity(item, ours) : String(index + 2 ** 33) }))
-    return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : codeOf(a) - codeOf(b)))
+    const times = Map.groupBy(keyed, ({ key }) => key)
+    return keyed
+      .map((each) => ({ ...each, isOneOfMany: times.get(each.key)?.length !== 1 }))
+      .sort((a, b) => inOrder(a.key, b.key) || inOrder(restOf(a), restOf(b)))
   }
 
   /** A topic of which an answer to Fetch speaks in several places, once: where a server begins anew is its own. */
@@ -198,9 +213,15 @@ const LISTINGS = new Set([
   'ElectLeaders',
 ])
 
-/** Of two that have one name. */
-function codeOf({ item }: Keyed): number {
-  return isStruct(item) ? Number(item['errorCode'] ?? 0) : 0
+function inOrder(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** Orders elements of one key: what was asked for twice by its error, and what has no known id by all that it holds but for ids. */
+function restOf({ item, key }: Keyed): string {
+  if (!isStruct(item)) return ''
+  if (!key.includes(UNKNOWN_ID)) return String(item['errorCode'] ?? 0)
+  return JSON.stringify(item, (name, value: unknown) => (name in IDS ? null : value))
 }
 
 function textOf(value: unknown): string {

@@ -9,7 +9,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { InitProducerId } from '../../src/protocol/apis/init-producer-id.ts'
 import { until } from '../support/process.ts'
-import { root, temporaryDirectory } from '../support/files.ts'
+import { memoryDirectory, root } from '../support/files.ts'
 import { readyTopic, retried } from '../support/retry.ts'
 import { scriptOptions } from '../support/script-options.ts'
 import { Server, type ServerKind } from '../support/server.ts'
@@ -20,7 +20,8 @@ import { printFinding } from './print.ts'
 import { type Both, runSequence, type Unexplained } from './run.ts'
 import { makeSequence } from './sequence.ts'
 import { shrink } from './shrink.ts'
-import { FENCE_TOPIC, type ServerLike, Side } from './side.ts'
+import { SESSION_MS_MIN } from './steps/groups.ts'
+import { FENCE_TOPIC, GROUP_PARTITIONS, type ServerLike, Side } from './side.ts'
 
 const { values } = scriptOptions(import.meta.filename, {
   options: {
@@ -45,12 +46,16 @@ if (values.page) {
   process.exit(0)
 }
 
-/** The same for both; the first three keep Kafka's pauses short, the rest are each other's defaults. */
+const NEVER_MS = '2000000000'
+/** The same for both; the rest are each other's defaults. What a server does by the clock must not come in the middle of a sequence. */
 const config = {
   'group.initial.rebalance.delay.ms': '0',
-  'offsets.topic.num.partitions': '4',
-  'group.min.session.timeout.ms': '6000',
+  'offsets.topic.num.partitions': String(GROUP_PARTITIONS),
+  'group.min.session.timeout.ms': String(SESSION_MS_MIN),
   'auto.create.topics.enable': 'false',
+  'log.retention.check.interval.ms': NEVER_MS,
+  'log.cleaner.backoff.ms': NEVER_MS,
+  'offsets.retention.check.interval.ms': NEVER_MS,
 }
 /** One thread of each kind, so that requests are looked at in the order in which they were sent. */
 const kafkaOnly = {
@@ -140,7 +145,7 @@ async function report(both: Both, number: number, finding: Unexplained, indexes:
   return true
 }
 
-const directory = temporaryDirectory('differential')
+const directory = memoryDirectory('differential')
 const given = values.kafka === undefined ? null : Number(values.kafka)
 const [kafkaServer, node] = await Promise.all([
   given === null ? start('kafka', directory) : null,

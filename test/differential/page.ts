@@ -25,6 +25,7 @@ const TAIL = `
 - Texts (error messages, documentation of configs) are each server's own: where Kafka has one, Millrace must have one.
 - The order of elements in an array that are told apart by a name or number says nothing.
 - Of records, every whole batch: offsets, attributes, timestamps, producer, sequence and the bytes of the records. Kafka may send the first part of a further batch, which clients skip.
+- Kafka shows of a group only what was there when something was last written to its partition of __consumer_offsets; something is written before it is asked.
 - Sizes of disks, names and ids of directories, and how far the metadata log has got are each server's own.
 
 ## What is not sent
@@ -35,7 +36,7 @@ const TAIL = `
 - One protocol twice in a JoinGroup, one resource twice in AlterConfigs: Kafka 4.4.0 never answers; Millrace takes the first protocol, and refuses the resource.
 - A batch whose magic or codec is none: Kafka refuses every partition of the request for it, Millrace the one.
 - NaN for a config that is a number (Kafka takes it, Millrace does not).
-- Numbers that no client means: the zero id in Metadata and Fetch, negative ids of fetch sessions, negative sizes, a replica's id or another isolation level in Fetch, unknown operations in IncrementalAlterConfigs (Kafka answers
+- What no client means: an empty name in DescribeTopicPartitions, the zero id in Metadata and Fetch, negative ids of fetch sessions, negative sizes, a replica's id or another isolation level in Fetch, unknown operations in IncrementalAlterConfigs (Kafka answers
   UNKNOWN_SERVER_ERROR for the whole request or not at all).
 - Batches that Millrace refuses on purpose where Kafka takes them: a delete horizon set by a client, record offsets with gaps, producers without an epoch.
 - A null record set in Produce: Kafka 4.4.0 does not answer it; Millrace answers INVALID_RECORD.

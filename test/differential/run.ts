@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { compareOutcomes, type Difference } from './compare.ts'
 import { explained } from './differences.ts'
 import { Pairs } from './pairs.ts'
-import type { Asked, Outcome, Side } from './side.ts'
+import { type Asked, groupOf, type Outcome, type Side } from './side.ts'
 import type { Body, Step } from './step.ts'
 import { FOREIGN_PRODUCERS } from './steps/produce.ts'
 import { cleanUp } from './clean-up.ts'
 
 /** Longer than anything may take that does not wait for others. */
 const ANSWER_MS = 10_000
-/** One side has answered what may wait: the other has this long. */
-const LAGGARD_MS = 8000
+/** Kafka never answers what it forgot, and what it does answer has come when the group was passed. */
+const FORGOTTEN_MS = 200
 
 export interface Both {
   readonly kafka: Side
@@ -34,9 +34,6 @@ export interface SequenceResult {
   readonly unexplained: Unexplained | null
 }
 
-/** An answer that waits for nobody comes within this after the coordinator has looked at its request. */
-const SOON_MS = 20
-
 interface Pending {
   readonly index: number
   readonly step: Step
@@ -54,6 +51,9 @@ const CHANGES = new Set([
   'AlterPartitionReassignments',
 ])
 
+/** What reads of groups that may not have been written. */
+const SHOWS_GROUPS = new Set(['DescribeGroups', 'ListGroups'])
+
 /** Runs the steps on both sides, one after the other, up to the first that differs. */
 export async function runSequence(
   both: Both,
@@ -69,10 +69,7 @@ export async function runSequence(
     }
     return { requests: steps.length, unexplained: null }
   } finally {
-    for (const side of [both.kafka, both.millrace]) {
-      side.endSequence()
-      await cleanUp(side)
-    }
+    await Promise.all([cleanUp(both.kafka), cleanUp(both.millrace)])
   }
 }
 
@@ -97,28 +94,36 @@ class Run {
     const { kafka, millrace } = this.#both
     if (this.#changed) await Promise.all([kafka.catchUp(), millrace.catchUp()])
     this.#changed = CHANGES.has(step.api.name)
-    const [theirs, ours] = await Promise.all([kafka.send(step), millrace.send(step)])
+    if (SHOWS_GROUPS.has(step.api.name)) await Promise.all([kafka.showGroups(), millrace.showGroups()])
+    const send = (side: Side) => (step.waits === true ? side.sendToGroup(step) : side.send(step))
+    const [theirs, ours] = await Promise.all([send(kafka), send(millrace)])
     const pending = { index, step, theirs, ours }
-    if (step.waitsIn !== undefined) {
-      const groupId = step.waitsIn
-      await Promise.all([kafka.passGroup(groupId), millrace.passGroup(groupId)])
+    if (step.waits === true) {
       this.#waiting.push(pending)
-      return this.#settled(step.answeredMs)
+      return this.#settled()
     }
-    return (await this.#judge(pending, ANSWER_MS)) ?? (await this.#settled())
+    const unexplained = await this.#judge(pending, ANSWER_MS)
+    if (unexplained !== null) return unexplained
+    await this.#passGroups()
+    return this.#settled()
+  }
+
+  /** The answers that the step has set free are sent. */
+  async #passGroups(): Promise<void> {
+    for (const groupId of new Set(this.#waiting.map(({ step }) => groupOf(step)))) {
+      await Promise.all([this.#both.kafka.passGroup(groupId), this.#both.millrace.passGroup(groupId)])
+    }
   }
 
   /** Judges what has been answered by now of what may wait. */
-  async #settled(withinMs = SOON_MS): Promise<Unexplained | null> {
+  async #settled(): Promise<Unexplained | null> {
     if (this.#waiting.length === 0) return null
-    // The answers that this step has set free are on their way; one that waits for others does not come in this time.
-    const outcomes = this.#waiting.flatMap(({ theirs, ours }) => [theirs.outcome, ours.outcome])
-    await Promise.race([...outcomes, sleep(withinMs)])
-    await sleep(2)
+    // Answers that were sent are here: this returns when all connections have been looked at.
+    await turn()
     for (const pending of [...this.#waiting]) {
       if (!pending.theirs.settled && !pending.ours.settled) continue
       this.#waiting = this.#waiting.filter((other) => other !== pending)
-      const unexplained = await this.#judge(pending, LAGGARD_MS)
+      const unexplained = await this.#judge(pending, FORGOTTEN_MS)
       if (unexplained !== null) return unexplained
     }
     return null
@@ -126,7 +131,7 @@ class Run {
 
   async #judge(pending: Pending, patienceMs: number): Promise<Unexplained | null> {
     const { index, step } = pending
-    const [theirs, ours] = await Promise.all([within(pending.theirs, patienceMs), within(pending.ours, patienceMs)])
+    const [theirs, ours] = await Promise.all([within(pending.theirs, patienceMs), within(pending.ours, ANSWER_MS)])
     const differences = compareOutcomes(step, theirs, ours, this.#pairs, this.#prefix).filter((difference) => {
       const entry = explained({ step, sent: ours.sent, answer: theirs.answer, ourAnswer: ours.answer, ...difference })
       if (entry !== null) this.#used.add(entry)

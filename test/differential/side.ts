@@ -1,8 +1,12 @@
+import { partitionForKey } from '../../src/coordinator/partition-for.ts'
 import { structOf } from '../../src/protocol/layout.ts'
+import { ApiVersions } from '../../src/protocol/apis/api-versions.ts'
 import { DescribeConfigs } from '../../src/protocol/apis/describe-configs.ts'
 import { DescribeGroups } from '../../src/protocol/apis/describe-groups.ts'
+import { Fetch } from '../../src/protocol/apis/fetch.ts'
 import { IncrementalAlterConfigs } from '../../src/protocol/apis/incremental-alter-configs.ts'
 import { decodeResponse, encodeRequest } from '../../src/protocol/codec.ts'
+import { OffsetCommit } from '../../src/protocol/apis/offset-commit.ts'
 import type { AnyApi, RequestInput, ResponseOf } from '../../src/protocol/schema.ts'
 import type { Server } from '../support/server.ts'
 import { Channel, type Reply } from './channel.ts'
@@ -74,17 +78,36 @@ export class Side {
       const known = this.#channels.get(own)
       if (known !== undefined && !known.isClosed && known.isBusy) continue
       if (known !== undefined && !known.isClosed) return known
-      const opened = await Channel.open(this.server.port)
+      const opened = await this.#open()
       this.#channels.set(own, opened)
       return opened
     }
   }
 
+  /**
+   * A connection that the server reads from. On one that it has not taken up yet a request would be overtaken by those that are sent
+   * later on others.
+   */
+  async #open(): Promise<Channel> {
+    const channel = await Channel.open(this.server.port)
+    await this.#ask(channel, ApiVersions, 0, {})
+    return channel
+  }
+
   /** A request of the harness itself. */
   async call<A extends AnyApi>(api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>> {
     if (this.#control === null || this.#control.isClosed) this.#control = await Channel.open(this.server.port)
+    return this.#ask(this.#control, api, version, body)
+  }
+
+  async #ask<A extends AnyApi>(
+    channel: Channel,
+    api: A,
+    version: number,
+    body: RequestInput<A>,
+  ): Promise<ResponseOf<A>> {
     const header = { correlationId: ++this.#correlation, clientId: 'harness' }
-    const reply = await this.#control.send(Buffer.concat(encodeRequest(api, version, header, body)))
+    const reply = await channel.send(Buffer.concat(encodeRequest(api, version, header, body)))
     if (reply === 'closed') throw new Error(`${this.server.kind} closed the harness's own ${api.name}`)
     return decodeResponse(api, version, reply)
   }
@@ -114,21 +137,83 @@ export class Side {
     throw new Error(`${this.server.kind} does not show a change of a config`)
   }
 
-  /** Returns when the coordinator has looked at every request for the group that was sent before. */
-  async passGroup(groupId: string): Promise<void> {
-    for (let i = 0; i < 2; i++) await this.call(DescribeGroups, 5, { groups: [groupId] })
+  /**
+   * Sends what may wait for other members, and returns when the coordinator has done for it all that it does without another request.
+   * The first generation of a group is made by a timer, also where that is set to no time; every later one by a request.
+   */
+  async sendToGroup(step: Step): Promise<Asked> {
+    const groupId = groupOf(step)
+    const begins = WITHOUT_MEMBERS.has(await this.#stateOf(groupId))
+    const asked = await this.send(step)
+    const deadline = performance.now() + SHOWN_MS
+    while (begins && (await this.#stateOf(groupId)) === 'PreparingRebalance') {
+      if (performance.now() > deadline) throw new Error(`${this.server.kind} makes no first generation of ${groupId}`)
+    }
+    await this.passGroup(groupId)
+    return asked
   }
 
-  endSequence(): void {
-    for (const channel of this.#channels.values()) channel.close()
-    this.#channels.clear()
+  /**
+   * Returns when the coordinator has looked at every request for the group that was sent before, and has sent the answers that those
+   * set free: it does one thing after the other, and answers the second request of ours when all before has left.
+   */
+  async passGroup(groupId: string): Promise<void> {
+    for (let i = 0; i < 2; i++) await this.#stateOf(groupId)
+  }
+
+  /** What the coordinator holds shows: Kafka shows of a group only what was there when its partition was last written to. */
+  async showGroups(partitions: Iterable<number> = FENCE_GROUPS.keys()): Promise<void> {
+    const commits = Array.from(partitions, (partition) => {
+      const outside = { generationIdOrMemberEpoch: -1, memberId: '', groupId: FENCE_GROUPS[partition] as string }
+      const partitionData = { partitionIndex: 0, committedOffset: ++this.#fences, committedMetadata: null }
+      return this.call(OffsetCommit, 5, { ...outside, topics: [{ name: FENCE_TOPIC, partitions: [partitionData] }] })
+    })
+    await Promise.all(commits)
+  }
+
+  async #stateOf(groupId: string): Promise<string> {
+    const shown = this.showGroups([partitionForKey(groupId, GROUP_PARTITIONS)])
+    const [{ groups }] = await Promise.all([this.call(DescribeGroups, 5, { groups: [groupId] }), shown])
+    return groups[0]?.groupState ?? ''
+  }
+
+  async endSequence(): Promise<void> {
+    this.#hangUp()
+    // A server holds on to so many sessions and no more: those of ended sequences are not to be among them.
+    for (const [key, sessionId] of this.memory) {
+      if (key.startsWith('session ')) await this.call(Fetch, 12, { ...LAST_FETCH, sessionId: sessionId as number })
+    }
     this.memory.clear()
   }
 
+  #hangUp(): void {
+    for (const channel of this.#channels.values()) channel.close()
+    this.#channels.clear()
+  }
+
   close(): void {
-    this.endSequence()
+    this.#hangUp()
     this.#control?.close()
   }
+}
+
+/** Ends a session. */
+const LAST_FETCH = { maxWaitMs: 0, minBytes: 0, sessionEpoch: -1, topics: [], forgottenTopicsData: [] }
+
+/** Of `__consumer_offsets`. */
+export const GROUP_PARTITIONS = 4
+/** A group of the harness's own for each. */
+const FENCE_GROUPS = Array.from({ length: GROUP_PARTITIONS }, (_, partition) => {
+  const names = Array.from({ length: 100 }, (_none, index) => `${FENCE_TOPIC}${index}`)
+  return names.find((name) => partitionForKey(name, GROUP_PARTITIONS) === partition) as string
+})
+
+/** States of a group that has nobody yet. */
+const WITHOUT_MEMBERS = new Set(['Empty', 'Dead', ''])
+
+/** The group that a request is for; nothing has to be learned for it. */
+export function groupOf({ body }: Step): string {
+  return String(body['groupId'])
 }
 
 function read(step: Step, sent: Body, reply: Reply): Outcome {

@@ -37,10 +37,8 @@ export interface Step {
   readonly clientId?: string | null
   /** Requests of one name go over one connection, one after the other. */
   readonly channel?: string
-  /** May wait for other requests of this group before it is answered. */
-  readonly waitsIn?: string
-  /** Of such a request: what is not answered within this is taken to wait. */
-  readonly answeredMs?: number
+  /** May wait for other requests of its group before it is answered. */
+  readonly waits?: true
   /** Has no answer by its nature. */
   readonly silent?: boolean
   /** Changes the frame that was encoded. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,16 @@ atExit('files', () => {
 
 /** A new directory that is removed when this process exits (kept with MILLRACE_KEEP=1, to look at it). */
 export function temporaryDirectory(name: string): string {
-  const path = mkdtempSync(join(tmpdir(), `millrace-${name}-`))
+  return directoryUnder(tmpdir(), name)
+}
+
+/** The same in memory, where the system has such a place: for servers whose disk is not what is looked at. */
+export function memoryDirectory(name: string): string {
+  return directoryUnder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), name)
+}
+
+function directoryUnder(parent: string, name: string): string {
+  const path = mkdtempSync(join(parent, `millrace-${name}-`))
   if (process.env.MILLRACE_KEEP === '1') console.log(`kept: ${path}`)
   else temporary.add(path)
   return path

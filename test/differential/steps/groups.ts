@@ -5,6 +5,9 @@ import { SyncGroup } from '../../../src/protocol/apis/sync-group.ts'
 import type { Model, ModelMember } from '../model.ts'
 import { type Body, Learned, type Step } from '../step.ts'
 
+/** The shortest session that the servers allow: nobody's ends while a sequence runs. */
+export const SESSION_MS_MIN = 60_000
+
 /** A subscription to one topic; the user data tells the members apart in what the leader gets. */
 function subscription(topic: string, userData: string): Buffer {
   const name = Buffer.from(topic)
@@ -27,12 +30,6 @@ function memberOf(model: Model): ModelMember {
   const member = { key: `m${model.members.length}`, group, instanceId, hasId: false }
   model.members.push(member)
   return member
-}
-
-/** A member that is alone waits for nobody, however busy the machine. */
-function patience(model: Model, member: ModelMember): number {
-  const others = model.members.filter((other) => other !== member && other.group === member.group && other.hasId)
-  return others.length === 0 ? 2000 : 400
 }
 
 const idOf = (member: ModelMember) => new Learned(`id ${member.key}`, '')
@@ -73,7 +70,9 @@ function join(model: Model, member: ModelMember, version: number): Step {
     groupId,
     memberId,
     groupInstanceId,
-    sessionTimeoutMs: random.chance(0.95) ? 120_000 : random.pick([0, -1, 5999, 1_800_001, 6000]),
+    sessionTimeoutMs: random.chance(0.95)
+      ? 120_000
+      : random.pick([0, -1, SESSION_MS_MIN - 1, 1_800_001, SESSION_MS_MIN]),
     rebalanceTimeoutMs: 120_000,
     protocolType: random.chance(0.96) ? 'consumer' : random.pick(['', 'connect']),
     protocols,
@@ -84,8 +83,7 @@ function join(model: Model, member: ModelMember, version: number): Step {
     version,
     body,
     channel: member.key,
-    waitsIn: groupId as string,
-    answeredMs: patience(model, member),
+    waits: true,
     clientId: random.chance(0.95) ? 'differential' : random.pick(['other', '', null]),
     learn(answer, tell) {
       const code = answer['errorCode']
@@ -107,17 +105,7 @@ export function syncGroup(model: Model): Step[] {
     protocolName: random.chance(0.93) ? new Learned(`protocol ${member.group}`, 'range') : random.pick([null, 'other']),
     assignments: random.chance(0.9) ? assignments : [],
   }
-  const waitsIn = body as Body
-  return [
-    {
-      api: SyncGroup,
-      version: model.version(SyncGroup),
-      body,
-      channel: member.key,
-      waitsIn: waitsIn['groupId'] as string,
-      answeredMs: patience(model, member),
-    },
-  ]
+  return [{ api: SyncGroup, version: model.version(SyncGroup), body, channel: member.key, waits: true }]
 }
 
 export function heartbeat(model: Model): Step[] {
@@ -144,22 +132,23 @@ export function gather(model: Model): Step[] {
   const version = model.version(JoinGroup)
   const joins = members.map((member) => join(model, member, version))
   const assignments = members.map((peer) => ({ memberId: idOf(peer), assignment: Buffer.from(`for ${peer.key}`) }))
-  const syncs = members.map((member) => ({
-    api: SyncGroup,
-    version: random.between(0, 5),
-    body: {
-      groupId: member.group,
-      memberId: idOf(member),
-      groupInstanceId: member.instanceId,
-      generationId: new Learned(`generation ${member.key}`, -1),
-      protocolType: 'consumer',
-      protocolName: new Learned(`protocol ${member.group}`, 'range'),
-      assignments,
-    },
-    channel: member.key,
-    waitsIn: member.group,
-    answeredMs: patience(model, member),
-  }))
+  const syncs = members.map(
+    (member): Step => ({
+      api: SyncGroup,
+      version: random.between(0, 5),
+      body: {
+        groupId: member.group,
+        memberId: idOf(member),
+        groupInstanceId: member.instanceId,
+        generationId: new Learned(`generation ${member.key}`, -1),
+        protocolType: 'consumer',
+        protocolName: new Learned(`protocol ${member.group}`, 'range'),
+        assignments,
+      },
+      channel: member.key,
+      waits: true,
+    }),
+  )
   for (const member of members) member.hasId = true
   return [...joins, ...syncs]
 }
