@@ -320,6 +320,7 @@ test('what cannot be done is refused at once, in one line with the value, and by
     [['consume', 'orders', '-f', '%'], 2, /lone %/],
     [['consume', 'orders', '-g', 'readers', '-o', '5'], 2, /-g/],
     [['group', 'describe', 'nosuch'], 1, /nosuch/],
+    [['group', 'rm', 'nosuch'], 1, /no such group: nosuch/],
     [['start', '--config', '/dev/zero'], 2, /--config \/dev\/zero cannot be read: it has more than 16 MiB/],
     [['dump', '/dev/zero'], 1, /\/dev\/zero: it has more than 256 MiB, and no more is read/],
     [['group', 'rewind', 'nosuch', '--to', 'earliest'], 1, /nosuch/],

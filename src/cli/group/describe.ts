@@ -1,24 +1,21 @@
 import type { GroupDescription, LostRecords } from '../../client/group-admin.ts'
 import { withCluster } from '../connect.ts'
-import { CommandError, ExitCode } from '../exit-code.ts'
 import { print, table } from '../output.ts'
 import { counted, formatCount } from '../quantity.ts'
 import { formatDuration } from '../records/time-text.ts'
 import type { GroupFlags } from './command.ts'
+import { refuseMissing } from './missing.ts'
 import { lagOf, type PartitionLag, totalLag } from '../../client/group-lag.ts'
 
 export async function describeGroups(groupIds: readonly string[], flags: GroupFlags): Promise<void> {
   await withCluster(flags, async ({ admin }) => {
     const groups = await admin.groups.describe(groupIds, { lag: true })
-    const missing = groups.filter(({ state }) => state === 'Dead')
     const present = groups.filter(({ state }) => state !== 'Dead')
     const lags = await Promise.all(present.map((group) => lagOf(admin, group)))
     const json = present.map((group, index) => ({ ...group, lag: undefined, partitions: lags[index] }))
     const lines = present.flatMap((group, index) => [...(index > 0 ? [''] : []), ...linesOf(group, lags[index] ?? [])])
     if (present.length > 0) await print(flags.format, json, lines)
-    if (missing.length > 0) {
-      throw new CommandError(ExitCode.failed, `no such group: ${missing.map(({ groupId }) => groupId).join(', ')}`)
-    }
+    refuseMissing(groups)
   })
 }
 

@@ -2,11 +2,14 @@ import { withCluster } from '../connect.ts'
 import { failWith } from '../exit-code.ts'
 import { print } from '../output.ts'
 import { counted } from '../quantity.ts'
+import { refuseMissing } from './missing.ts'
 import type { GroupFlags } from './command.ts'
 
 export async function removeGroups(groupIds: readonly string[], flags: GroupFlags): Promise<void> {
   await withCluster(flags, async ({ admin }) => {
     if (!flags.yes) {
+      // One that is not there has nothing to lose, and --yes would fail.
+      refuseMissing(await admin.groups.describe(groupIds))
       const losses = await Promise.all(
         groupIds.map(async (groupId) => ({ groupId, offsets: (await admin.groups.offsets(groupId)).size })),
       )
