@@ -7,6 +7,8 @@ export interface Found extends Difference {
   readonly sent: Body
   readonly answer: Body | undefined
   readonly ourAnswer: Body | undefined
+  /** A DeleteRecords stands earlier in the sequence. */
+  readonly recordsDeleted: boolean
 }
 
 interface Entry {
@@ -113,6 +115,16 @@ export const differences: readonly Entry[] = [
     why: 'No client names a protocol so.',
   },
   {
+    id: 'largest timestamp that was deleted',
+    api: 'ListOffsets',
+    path: /^topics\.partitions\.(timestamp|offset|leaderEpoch)$/,
+    when: (found) => found.recordsDeleted && isOfDeletedRecord(found),
+    what: 'the record with the largest timestamp (-3), when DeleteRecords has deleted it',
+    kafka: 'names it all the same',
+    millrace: 'names the one among those that can be read, or none',
+    why: 'The offset that Kafka names is out of range.',
+  },
+  {
     id: 'client of a static member',
     api: 'DescribeGroups',
     path: /^groups\.members\.clientId$/,
@@ -144,6 +156,15 @@ export const differences: readonly Entry[] = [
     why: 'Neither code makes a client try again, and ours says more.',
   },
 ]
+
+function isOfDeletedRecord({ sent, path, theirs, ours }: Found): boolean {
+  const topics = sent['topics'] as { partitions: { timestamp: number }[] }[]
+  if (!topics.some(({ partitions }) => partitions.some(({ timestamp }) => timestamp === MAX_TIMESTAMP))) return false
+  if (ours === -1) return true
+  return path.endsWith('timestamp') ? Number(ours) < Number(theirs) : Number(ours) > Number(theirs)
+}
+
+const MAX_TIMESTAMP = -3
 
 /** A static member's id begins with the name of its instance. */
 function isOfStaticMember({ ourAnswer, ours }: Found): boolean {

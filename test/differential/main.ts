@@ -158,14 +158,15 @@ const only = values.sequence === undefined ? null : Number(values.sequence)
 const keep = values.keep?.split(',').map(Number)
 const started = performance.now()
 const seen = new Map<string, number>()
-let [requests, findings, fleeting] = [0, 0, 0]
+let [requests, findings, fleeting, parted] = [0, 0, 0, 0]
 for (
   let number = only ?? Number(values.from);
   only === null ? requests < Number(values.requests) : number === only;
   number++
 ) {
-  const { steps, unexplained, requests: sent } = await run(both, number, keep)
+  const { steps, unexplained, requests: sent, hasParted } = await run(both, number, keep)
   requests += sent
+  if (hasParted) parted++
   if (values.verbose)
     console.log(`sequence ${number}: ${steps.map(({ api, version }) => `${api.name} v${version}`).join(', ')}`)
   if (unexplained === null) continue
@@ -181,6 +182,7 @@ const seconds = (performance.now() - started) / 1000
 console.log(`${requests} requests in ${runs} sequences, ${Math.round(requests / seconds)} a second, seed ${seed}`)
 for (const [signature, times] of seen) console.log(`${times} times ${signature}`)
 console.log(`${findings} sequences differ without explanation, ${fleeting} differed once and not again`)
+if (parted > 0) console.log(`${parted} sequences ended early, where Kafka made another member leader by chance`)
 const idle = differences.filter(({ id }) => !used.has(id)).map(({ id }) => id)
 if (idle.length > 0 && requests >= LONG_RUN_REQUESTS)
   console.log(`entries of the table that were not needed: ${idle.join(', ')}`)

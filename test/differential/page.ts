@@ -26,6 +26,8 @@ const TAIL = `
 - The order of elements in an array that are told apart by a name or number says nothing.
 - Of records, every whole batch: offsets, attributes, timestamps, producer, sequence and the bytes of the records. Kafka may send the first part of a further batch, which clients skip.
 - Kafka shows of a group only what was there when something was last written to its partition of __consumer_offsets; something is written before it is asked.
+- Which member becomes the leader of a group when its leader has gone: with Kafka any, by the hashes of random ids, with Millrace the one that has been there
+  longest. Where the two chose differently the sequence ends.
 - Sizes of disks, names and ids of directories, and how far the metadata log has got are each server's own.
 
 ## What is not sent

@@ -32,6 +32,8 @@ export interface Unexplained {
 export interface SequenceResult {
   readonly requests: number
   readonly unexplained: Unexplained | null
+  /** It ended early: what comes after depends on what Kafka chose by chance. */
+  readonly hasParted: boolean
 }
 
 interface Pending {
@@ -65,9 +67,9 @@ export async function runSequence(
   try {
     for (const [index, step] of steps.entries()) {
       const unexplained = await run.step(index, step)
-      if (unexplained !== null) return { requests: index + 1, unexplained }
+      if (unexplained !== null || run.hasParted) return { requests: index + 1, unexplained, hasParted: run.hasParted }
     }
-    return { requests: steps.length, unexplained: null }
+    return { requests: steps.length, unexplained: null, hasParted: false }
   } finally {
     await Promise.all([cleanUp(both.kafka), cleanUp(both.millrace)])
   }
@@ -80,7 +82,12 @@ class Run {
   readonly #pairs = new Pairs()
   #waiting: Pending[] = []
   #changed = false
+  #recordsDeleted = false
   #at = 0
+  /** Of the newest generation of each group: Kafka's and Millrace's, and whether both have others than before. */
+  readonly #leaders = new Map<string, { generation: unknown; leaders: readonly unknown[]; isNew: boolean }>()
+  /** From here on the two may go different ways. */
+  hasParted = false
 
   constructor(both: Both, prefix: string, used: Set<string>) {
     this.#both = both
@@ -104,6 +111,7 @@ class Run {
     }
     const unexplained = await this.#judge(pending, ANSWER_MS)
     if (unexplained !== null) return unexplained
+    if (step.api.name === 'LeaveGroup') await Promise.all([kafka, millrace].map((side) => side.seeOff(groupOf(step))))
     await this.#passGroups()
     return this.#settled()
   }
@@ -133,15 +141,37 @@ class Run {
     const { index, step } = pending
     const [theirs, ours] = await Promise.all([within(pending.theirs, patienceMs), within(pending.ours, ANSWER_MS)])
     const differences = compareOutcomes(step, theirs, ours, this.#pairs, this.#prefix).filter((difference) => {
-      const entry = explained({ step, sent: ours.sent, answer: theirs.answer, ourAnswer: ours.answer, ...difference })
+      const answers = { sent: ours.sent, answer: theirs.answer, ourAnswer: ours.answer }
+      const entry = explained({ step, ...answers, recordsDeleted: this.#recordsDeleted, ...difference })
       if (entry !== null) this.#used.add(entry)
       return entry === null
     })
+    this.#recordsDeleted ||= step.api.name === 'DeleteRecords'
     learn(step, theirs, this.#both.kafka)
     learn(step, ours, this.#both.millrace)
-    return differences.length === 0
-      ? null
-      : { index, shownAt: this.#at, step, sent: theirs.sent, differences, theirs, ours }
+    const follows = this.#leaderChanged(step, theirs, ours)
+    if (differences.length === 0) return null
+    if (follows && differences.every(({ path }) => /^(leader|memberId|members.*)$/.test(path))) {
+      this.hasParted = true
+      return null
+    }
+    return { index, shownAt: this.#at, step, sent: theirs.sent, differences, theirs, ours }
+  }
+
+  /**
+   * Both groups have another leader than before. When a leader has gone, Kafka makes that member leader which comes first in a hash map
+   * keyed by random ids: any. (Millrace: the one that has been there longest.)
+   */
+  #leaderChanged(step: Step, theirs: Outcome, ours: Outcome): boolean {
+    if (step.api.name !== 'JoinGroup' || theirs.answer?.['errorCode'] !== 0 || ours.answer?.['errorCode'] !== 0)
+      return false
+    const known = this.#leaders.get(groupOf(step))
+    const generation = theirs.answer['generationId']
+    if (known !== undefined && known.generation === generation) return known.isNew
+    const leaders = [theirs.answer['leader'], ours.answer['leader']]
+    const isNew = known !== undefined && leaders.every((leader, side) => leader !== known.leaders[side])
+    this.#leaders.set(groupOf(step), { generation, leaders, isNew })
+    return isNew
   }
 }
 

@@ -153,6 +153,17 @@ export class Side {
     return asked
   }
 
+  /** Returns when a group that the last member has left is Empty: where others were given an id only, that too comes by a timer. */
+  async seeOff(groupId: string): Promise<void> {
+    const deadline = performance.now() + SHOWN_MS
+    for (;;) {
+      const group = await this.#describe(groupId)
+      if (group?.groupState !== 'PreparingRebalance' || group.members.length > 0) return
+      if (performance.now() > deadline)
+        throw new Error(`${this.server.kind} leaves ${groupId} rebalancing without members`)
+    }
+  }
+
   /**
    * Returns when the coordinator has looked at every request for the group that was sent before, and has sent the answers that those
    * set free: it does one thing after the other, and answers the second request of ours when all before has left.
@@ -172,9 +183,13 @@ export class Side {
   }
 
   async #stateOf(groupId: string): Promise<string> {
+    return (await this.#describe(groupId))?.groupState ?? ''
+  }
+
+  async #describe(groupId: string) {
     const shown = this.showGroups([partitionForKey(groupId, GROUP_PARTITIONS)])
     const [{ groups }] = await Promise.all([this.call(DescribeGroups, 5, { groups: [groupId] }), shown])
-    return groups[0]?.groupState ?? ''
+    return groups[0]
   }
 
   async endSequence(): Promise<void> {
