@@ -83,6 +83,15 @@ export function hasRead(members: readonly Member[], sent: readonly RecordIn[]): 
   return sent.every(({ key }) => keys.has(key))
 }
 
+/** As `hasRead`, and each record by the member whose partition it is now: only that one commits it. */
+export function ownersHaveRead(members: readonly Member[], sent: readonly RecordIn[]): boolean {
+  const owned = members.flatMap(({ read, partitions }) =>
+    read.filter(({ partition }) => partitions.includes(partition)),
+  )
+  const keys = new Set(owned.map(({ key }) => key))
+  return sent.every(({ key }) => keys.has(key))
+}
+
 /** Offsets of each partition came in order, without a hole, with this member. */
 export function assertInOrder({ read }: Member): void {
   const next = new Map<number, number>()

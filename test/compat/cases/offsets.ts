@@ -4,7 +4,7 @@ import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
 import { produceTo } from './membership.ts'
 import { tell } from './tell.ts'
-import { numbered } from './values.ts'
+import { keptForEver, numbered } from './values.ts'
 
 async function ends(context: Context, topic: string, partitions: readonly number[]) {
   const adapter = await context.adapter()
@@ -42,7 +42,7 @@ const byTime: Case = {
   title: 'the first record of a time or later',
   needs: ['offsetsForTimes', 'timestamps'],
   async run(context) {
-    const topic = await context.topic('t')
+    const topic = await context.topic('t', 1, keptForEver)
     const start = 1_700_000_000_000
     // Out of order: the answer is the first record that late, not the record of the smallest such time.
     const times = [0, 5, 3, 9, 9, 20].map((second) => start + second * 1000)

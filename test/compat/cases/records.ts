@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Case } from '../case.ts'
 import type { Context } from '../context.ts'
 import { type Codec, codecs, type RecordIn, type RecordOut } from '../protocol.ts'
-import { assertRead, brief, numbered, record, text } from './values.ts'
+import { assertRead, brief, keptForEver, numbered, record, text } from './values.ts'
 
 interface Writing {
   readonly codec?: Codec
@@ -153,7 +153,7 @@ export const recordCases: readonly Case[] = [
     needs: ['timestamps'],
     async run(context) {
       const sent = timesSent.map((timestamp, i) => record(`key-${i}`, 'timed', { timestamp }))
-      const read = await roundTrip(context, sent)
+      const read = await roundTrip(context, sent, { configs: keptForEver })
       const times = read.map(({ timestamp, timestampType }) => ({ timestamp, timestampType }))
       assert.deepEqual(
         times.map(({ timestamp }) => timestamp),

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Failure, RecordIn, RecordOut } from '../protocol.ts'
 
+/** For records of long ago: whichever moment a server looks for what it has kept too long, they stay. */
+export const keptForEver = { 'retention.ms': '-1' } as const
+
 /** Text as the bytes of an adapter's command. */
 export function text(value: string): string {
   return Buffer.from(value).toString('base64')
