@@ -45,7 +45,7 @@ const DEFAULTS = {
   openFilesMax: 512,
   indexCacheBytesMax: 16 * 1024 ** 2,
   tailBytesPerLogMax: 32 * 1024 ** 2,
-  tailBytesMax: 128 * 1024 ** 2,
+  tailBytesMax: 64 * 1024 ** 2,
   checkpointIntervalMs: 5000,
   reserveBytes: 0,
 }

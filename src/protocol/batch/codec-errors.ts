@@ -1,8 +1,5 @@
 import { MalformedError } from '../../base/bytes.ts'
 
-/** Output is produced in pieces of this size: large enough that a usual batch takes a few. */
-export const OUTPUT_CHUNK_BYTES = 64 * 1024
-
 /** Input that is well-formed so far but decompresses to more than the caller allows. */
 export class DecompressedTooLargeError extends MalformedError {
   override name = 'DecompressedTooLargeError'

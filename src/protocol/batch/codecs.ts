@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { OUTPUT_CHUNK_BYTES, throughZlib } from './codec-errors.ts'
+import { throughZlib } from './codec-errors.ts'
+import { outputChunkBytes } from './decompressed.ts'
 import type { Codec } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
@@ -8,7 +9,7 @@ import { compressZstd, decompressZstd } from './zstd.ts'
 /**
  * The decompressed bytes of a records section, at most `maxBytes` of them. Throws `MalformedError` for broken input and
  * `DecompressedTooLargeError` for more output than that, in both cases before the memory is spent. Runs on the caller's
- * thread: `maxBytes` also bounds how long it takes.
+ * thread: `maxBytes` also bounds how long it takes. Who has done with the bytes before others see them may `discard` them.
  */
 export function decompress(codec: Codec, data: Buffer, maxBytes: number): Buffer {
   switch (codec) {
@@ -16,7 +17,7 @@ export function decompress(codec: Codec, data: Buffer, maxBytes: number): Buffer
       return data
     case 'gzip':
       return throughZlib(codec, maxBytes, () =>
-        gunzipSync(data, { maxOutputLength: Math.max(maxBytes, 1), chunkSize: OUTPUT_CHUNK_BYTES }),
+        gunzipSync(data, { maxOutputLength: Math.max(maxBytes, 1), chunkSize: outputChunkBytes(data) }),
       )
     case 'snappy':
       return decompressSnappy(data, maxBytes)

@@ -249,6 +249,18 @@ test('a topic with its own codec: the records are the same, the bytes are not', 
   }
 })
 
+for (const codec of ['gzip', 'lz4', 'zstd'] as const) {
+  test(`${codec}: what a batch decompresses to is no work for the garbage collector`, () => {
+    const value = Buffer.from(Array.from({ length: 100_000 }, (_, index) => 97 + ((index * index) % 23)))
+    const batch = some(1, { codec, records: [{ key: null, value }] })
+    accepted(batch)
+    const before = process.memoryUsage().external
+    for (let times = 0; times < 50; times++) accepted(batch)
+    const left = process.memoryUsage().external - before
+    assert.ok(left < 10 * value.length, `${left} bytes are left of 50 times ${value.length}`)
+  })
+}
+
 function plain(record: {
   key: Buffer | null
   value: Buffer | null

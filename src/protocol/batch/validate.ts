@@ -4,6 +4,7 @@ import { withRecordsSection } from './build.ts'
 import { DecompressedTooLargeError } from './codec-errors.ts'
 import { compress, decompress } from './codecs.ts'
 import { RecordCursor } from './cursor.ts'
+import { discard } from './decompressed.ts'
 import {
   attributes,
   BATCH_HEADER_BYTES,
@@ -195,10 +196,11 @@ function checkRecords(batch: Buffer, limits: BatchLimits, nowMs: number): Produc
   const codec = codecOf(batch, 0) as Codec
   const ownMax = Math.max(DECOMPRESSED_BYTES, limits.maxBatchBytes * DECOMPRESSED_PER_BATCH_BYTE)
   const maxBytes = Math.min(limits.decompressedBytesMax ?? ownMax, ownMax)
+  // Uncompressed records are walked where they lie, without even a view of them.
+  const raw = codec === 'none'
+  let section = batch
   try {
-    // Uncompressed records are walked where they lie, without even a view of them.
-    const raw = codec === 'none'
-    const section = raw ? batch : decompress(codec, batch.subarray(BATCH_HEADER_BYTES), maxBytes)
+    if (!raw) section = decompress(codec, batch.subarray(BATCH_HEADER_BYTES), maxBytes)
     const start = raw ? BATCH_HEADER_BYTES : 0
     const cursor = new RecordCursor(section, { start, end: section.length, count: recordCount(batch, 0) })
     const walked = walk(cursor, batch, limits, nowMs)
@@ -213,6 +215,8 @@ function checkRecords(batch: Buffer, limits: BatchLimits, nowMs: number): Produc
       return refused(ErrorCode.INVALID_RECORD, `${error.message} in topic partition ${limits.partition}`)
     }
     throw error
+  } finally {
+    if (section !== batch) discard(section)
   }
 }
 

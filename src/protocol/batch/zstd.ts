@@ -1,5 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { OUTPUT_CHUNK_BYTES, throughZlib } from './codec-errors.ts'
+import { throughZlib } from './codec-errors.ts'
+import { outputChunkBytes } from './decompressed.ts'
 
 /** Node's function stops after the first frame and says how much it took; the ones after it are read here. */
 export function decompressZstd(data: Buffer, maxBytes: number): Buffer {
@@ -8,7 +9,7 @@ export function decompressZstd(data: Buffer, maxBytes: number): Buffer {
   let at = 0
   do {
     const rest = data.subarray(at)
-    const options = { maxOutputLength: Math.max(left, 1), chunkSize: OUTPUT_CHUNK_BYTES, info: true }
+    const options = { maxOutputLength: Math.max(left, 1), chunkSize: outputChunkBytes(rest), info: true }
     const { buffer, engine } = throughZlib(
       'zstd',
       maxBytes,
