@@ -102,6 +102,7 @@ class Run {
     if (this.#changed) await Promise.all([kafka.catchUp(), millrace.catchUp()])
     this.#changed = CHANGES.has(step.api.name)
     if (SHOWS_GROUPS.has(step.api.name)) await Promise.all([kafka.showGroups(), millrace.showGroups()])
+    const isFarewell = step.api.name === 'LeaveGroup' && (await kafka.standsStill(groupOf(step)))
     const send = (side: Side) => (step.waits === true ? side.sendToGroup(step) : side.send(step))
     const [theirs, ours] = await Promise.all([send(kafka), send(millrace)])
     const pending = { index, step, theirs, ours }
@@ -111,7 +112,7 @@ class Run {
     }
     const unexplained = await this.#judge(pending, ANSWER_MS)
     if (unexplained !== null) return unexplained
-    if (step.api.name === 'LeaveGroup') await Promise.all([kafka, millrace].map((side) => side.seeOff(groupOf(step))))
+    if (isFarewell) await Promise.all([kafka, millrace].map((side) => side.seeOff(groupOf(step))))
     await this.#passGroups()
     return this.#settled()
   }

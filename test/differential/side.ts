@@ -145,6 +145,7 @@ export class Side {
     const groupId = groupOf(step)
     const begins = WITHOUT_MEMBERS.has(await this.#stateOf(groupId))
     const asked = await this.send(step)
+    await this.passGroup(groupId)
     const deadline = performance.now() + SHOWN_MS
     while (begins && (await this.#stateOf(groupId)) === 'PreparingRebalance') {
       if (performance.now() > deadline) throw new Error(`${this.server.kind} makes no first generation of ${groupId}`)
@@ -153,7 +154,15 @@ export class Side {
     return asked
   }
 
-  /** Returns when a group that the last member has left is Empty: where others were given an id only, that too comes by a timer. */
+  /** Whether members that leave now begin a rebalance. */
+  async standsStill(groupId: string): Promise<boolean> {
+    return (await this.#stateOf(groupId)) !== 'PreparingRebalance'
+  }
+
+  /**
+   * Returns when the group is Empty, if its last member has left and that began a rebalance: where others were given an id only, it
+   * ends by a timer of no time. (One that went on already ends by the timer that it had.)
+   */
   async seeOff(groupId: string): Promise<void> {
     const deadline = performance.now() + SHOWN_MS
     for (;;) {
