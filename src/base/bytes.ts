@@ -1,4 +1,4 @@
-import { assert } from './assert.ts'
+import { bug } from './assert.ts'
 
 /**
  * Input that breaks its own format: a length past the end, an impossible value. Thrown by everything that decodes
@@ -21,7 +21,8 @@ export class ByteReader {
   readonly end: number
 
   constructor(buffer: Buffer, position = 0, end: number = buffer.length) {
-    assert(position >= 0 && position <= end && end <= buffer.length, `reader [${position}, ${end}) of ${buffer.length}`)
+    if (!(position >= 0 && position <= end && end <= buffer.length))
+      bug(`reader [${position}, ${end}) of ${buffer.length}`)
     this.buffer = buffer
     this.position = position
     this.end = end
@@ -163,7 +164,7 @@ export class ByteWriter {
   }
 
   int8(value: number): void {
-    assert(value >= -0x80 && value <= 0x7f, `int8 ${value}`)
+    if (!(value >= -0x80 && value <= 0x7f)) bug(`int8 ${value}`)
     const at = this.#reserve(1)
     this.#buffer[at] = value & 0xff
   }
@@ -200,7 +201,7 @@ export class ByteWriter {
   }
 
   uvarint(value: number): void {
-    assert(value >= 0 && value < TWO_32, `uvarint ${value}`)
+    if (!(value >= 0 && value < TWO_32)) bug(`uvarint ${value}`)
     let at = this.#reserve(uvarintSize(value))
     let rest = value >>> 0
     while (rest >= 0x80) {
@@ -260,7 +261,7 @@ export class ByteWriter {
   /** Overwrites an int32 written before. Only within the bytes written since the last `bytesByReference`. */
   patchInt32(at: number, value: number): void {
     const index = at - this.#doneLength + this.#start
-    assert(index >= this.#start && index + 4 <= this.#position, `patch at ${at} of ${this.length}`)
+    if (!(index >= this.#start && index + 4 <= this.#position)) bug(`patch at ${at} of ${this.length}`)
     this.#buffer.writeInt32BE(value, index)
   }
 

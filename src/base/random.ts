@@ -1,4 +1,4 @@
-import { assert } from './assert.ts'
+import { assert, bug } from './assert.ts'
 
 /**
  * A seeded generator (xoshiro128**, Blackman and Vigna 2018). Equal seeds give equal sequences on every machine.
@@ -50,7 +50,7 @@ export class Random {
 
   /** An integer in [0, limit), limit up to 2^32. */
   below(limit: number): number {
-    assert(limit > 0 && limit <= 2 ** 32, `below(${limit})`)
+    if (!(limit > 0 && limit <= 2 ** 32)) bug(`below(${limit})`)
     return Math.floor(this.float() * limit)
   }
 

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { MalformedError } from '../base/bytes.ts'
 import type { Env } from '../env/env.ts'
 import { LogUnavailableError, type ReplicatedLog } from '../env/replicated-log.ts'
@@ -249,7 +249,7 @@ export class ShardDriver<Rec, Request, Response> {
     const expected = this.#nextOffset - records.length
     try {
       const baseOffset = this.#log.append(buildBatch({ records }))
-      assert(baseOffset === expected, `a coordinator's record at ${baseOffset}, replayed as ${expected}`)
+      if (baseOffset !== expected) bug(`a coordinator's record at ${baseOffset}, replayed as ${expected}`)
     } catch (error) {
       if (!(error instanceof LogUnavailableError)) throw error
       this.#lose(error)

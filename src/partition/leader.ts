@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert, bug } from '../base/assert.ts'
 import { minInsync } from '../model/min-insync.ts'
 import { FollowerProgress } from './follower-progress.ts'
 import type { Durability, Effect, EligibleBroker, Input, LeaderOptions, Registration } from './types.ts'
@@ -293,7 +293,7 @@ export class PartitionLeader {
       if (this.#mustHold(follower)) offset = Math.min(offset, this.#counted(follower))
     }
     if (offset <= this.#highWatermark) return NOTHING
-    assert(offset <= this.#endOffset, `high watermark ${offset} beyond the end ${this.#endOffset}`)
+    if (!(offset <= this.#endOffset)) bug(`high watermark ${offset} beyond the end ${this.#endOffset}`)
     this.#highWatermark = offset
     return [{ type: 'raise-high-watermark', offset }]
   }

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { ByteWriter, MalformedError } from '../base/bytes.ts'
 import { structDecoder, valueDecoder } from './decode.ts'
 import { structEncoder } from './encode.ts'
@@ -57,7 +57,7 @@ export function decodeRequestHeader(frame: Buffer): RequestHeader {
 
 /** Reads the body of a request after its header. The version must be one that the API knows. */
 export function decodeRequest<A extends Api>(api: A, version: number, reader: MessageReader): RequestOf<A> {
-  assert(knowsVersion(api, version), `${api.name} v${version}`)
+  if (!knowsVersion(api, version)) bug(`${api.name} v${version}`)
   try {
     if (isFlexible(api, version)) skipTags(reader)
     return decodeBody(api.request, api, version, reader)
@@ -73,7 +73,7 @@ export function encodeRequest<A extends Api>(
   header: { readonly correlationId: number; readonly clientId: string | null },
   body: RequestInput<A>,
 ): Buffer[] {
-  assert(knowsVersion(api, version), `${api.name} v${version}`)
+  if (!knowsVersion(api, version)) bug(`${api.name} v${version}`)
   const writer = new ByteWriter()
   writer.int32(0)
   writer.int16(api.key)
@@ -101,7 +101,7 @@ export function encodeResponse<A extends Api>(
   correlationId: number,
   body: ResponseInput<A>,
 ): Buffer[] {
-  assert(knowsVersion(api, version), `${api.name} v${version}`)
+  if (!knowsVersion(api, version)) bug(`${api.name} v${version}`)
   const writer = new ByteWriter()
   writer.int32(0)
   writer.int32(correlationId)
@@ -122,7 +122,7 @@ export function correlationIdOf(frame: Buffer): number {
 
 /** Reads a response frame, its header included. A server we asked is trusted with the number of elements. */
 export function decodeResponse<A extends Api>(api: A, version: number, frame: Buffer): ResponseOf<A> {
-  assert(knowsVersion(api, version), `${api.name} v${version}`)
+  if (!knowsVersion(api, version)) bug(`${api.name} v${version}`)
   const reader = new MessageReader(frame, 0, frame.length, Number.POSITIVE_INFINITY)
   try {
     reader.skip(4)

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert, bug } from '../base/assert.ts'
 import { ByteWriter, utf8Length } from '../base/bytes.ts'
 import { UnencodableError, unencodableAt } from './field-error.ts'
 import { existsIn, fixedSize, isNullable, perVariant, type Variant } from './layout.ts'
@@ -73,12 +73,12 @@ export function valueEncoder(type: Type, nullable: boolean, variant: Variant): E
   switch (type.kind) {
     case 'bool':
       return (writer, value) => {
-        assert(typeof value === 'boolean', `bool ${value}`)
+        if (typeof value !== 'boolean') bug(`bool ${value}`)
         writer.int8(value ? 1 : 0)
       }
     case 'int64':
       return (writer, value) => {
-        assert(Number.isInteger(value), `int64 ${value}`)
+        if (!Number.isInteger(value)) bug(`int64 ${value}`)
         writer.int64(value)
       }
     case 'bigint64':

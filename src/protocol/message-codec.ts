@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert, bug } from '../base/assert.ts'
 import { ByteWriter, MalformedError } from '../base/bytes.ts'
 import { structDecoder } from './decode.ts'
 import { structEncoder } from './encode.ts'
@@ -225,7 +225,7 @@ function writeBody(
   writer: ByteWriter,
   value: unknown,
 ): void {
-  assert(version >= versions[0] && version <= versions[1], `${name} v${version}`)
+  if (!(version >= versions[0] && version <= versions[1])) bug(`${name} v${version}`)
   try {
     structEncoder(structOf(body), { version, flexible: version >= flexible })(writer, value)
   } catch (error) {

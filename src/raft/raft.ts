@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import type { Asked } from './answers.ts'
 import { Core } from './core.ts'
 import { onBeginQuorumEpoch, onEndQuorumEpoch, onPeerLost, onVote } from './elections.ts'
@@ -58,7 +58,7 @@ export class Raft {
 
   step(input: Input): readonly Effect[] {
     const core = this.#core
-    assert(input.nowMs >= core.nowMs, `time goes back from ${core.nowMs} to ${input.nowMs}`)
+    if (!(input.nowMs >= core.nowMs)) bug(`time goes back from ${core.nowMs} to ${input.nowMs}`)
     core.nowMs = input.nowMs
     switch (input.type) {
       case 'request':
@@ -135,7 +135,7 @@ export class Raft {
 
   #onAppended({ endOffset, quorumRecords }: Extract<Input, { type: 'appended' }>): void {
     const core = this.#core
-    assert(endOffset === core.log.endOffset, `appended up to ${endOffset}, the log ends at ${core.log.endOffset}`)
+    if (endOffset !== core.log.endOffset) bug(`appended up to ${endOffset}, the log ends at ${core.log.endOffset}`)
     const { logWork, role } = core
     core.logWork = null
     for (const placed of quorumRecords) core.history.add(placed)

@@ -1,4 +1,4 @@
-import { assert, unreachable } from '../base/assert.ts'
+import { assert, bug, unreachable } from '../base/assert.ts'
 import { partitionName, type TopicId, type TopicPartition } from '../model/ids.ts'
 import { PartitionFollower } from '../partition/follower.ts'
 import type { FollowerEffect, FollowerInput, FollowerLog } from '../partition/follower-types.ts'
@@ -287,7 +287,7 @@ export class Partition implements Expiring {
   /** Appends what has been validated, as the leader of `leader`'s epoch. Returns the base offset. */
   append(batch: Buffer, wallMs: number): number {
     const { log, leader } = this
-    assert(log !== null && leader !== null, `append to ${this.name}, which is not led here`)
+    if (log === null || leader === null) bug(`append to ${this.name}, which is not led here`)
     const { baseOffset } = log.appendAsLeader(batch, { leaderEpoch: leader.leaderEpoch, wallMs })
     this.#progressed()
     this.audience.wakeReplicas()
@@ -297,7 +297,7 @@ export class Partition implements Expiring {
   /** Appends what the leader sent, as it came. Throws as `PartitionLog.appendAsFollower` does. */
   appendAsFollower(batches: Buffer): void {
     const { log } = this
-    assert(log !== null && this.follower !== null, `${this.name} is not followed here`)
+    if (log === null || this.follower === null) bug(`${this.name} is not followed here`)
     log.appendAsFollower(batches)
   }
 
@@ -333,7 +333,7 @@ export class Partition implements Expiring {
    * rest has been done.
    */
   followed(follower: PartitionFollower, input: FollowerInput): FollowerEffect | null {
-    assert(this.follower === follower, `${this.name} has another follower by now`)
+    if (this.follower !== follower) bug(`${this.name} has another follower by now`)
     for (const effect of follower.step(input)) {
       if (effect.type === 'raise-high-watermark') this.#raise(effect.offset)
       else if (effect.type === 'advance-start') this.#advanceStart(effect.offset)
@@ -448,7 +448,7 @@ export class Partition implements Expiring {
   }
 
   #raise(offset: number): void {
-    assert(offset >= this.#highWatermark, `${this.name}: high watermark ${offset} below ${this.#highWatermark}`)
+    if (!(offset >= this.#highWatermark)) bug(`${this.name}: high watermark ${offset} below ${this.#highWatermark}`)
     this.#highWatermark = offset
     this.audience.committed(offset, this.#committedError())
   }

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { readInt64, writeInt64 } from '../base/bytes.ts'
 
 /**
@@ -25,7 +25,7 @@ export const NO_TIME: TimeEntry = { timestampMs: -1, offset: -1 }
 export function encodeOffsetEntries(entries: readonly OffsetEntry[], baseOffset: number): Buffer {
   const buffer = Buffer.allocUnsafe(entries.length * OFFSET_ENTRY_BYTES)
   entries.forEach(({ offset, position }, i) => {
-    assert(offset >= baseOffset, `index entry ${offset} of segment ${baseOffset}`)
+    if (!(offset >= baseOffset)) bug(`index entry ${offset} of segment ${baseOffset}`)
     buffer.writeInt32BE(offset - baseOffset, i * OFFSET_ENTRY_BYTES)
     buffer.writeInt32BE(position, i * OFFSET_ENTRY_BYTES + 4)
   })
@@ -35,7 +35,7 @@ export function encodeOffsetEntries(entries: readonly OffsetEntry[], baseOffset:
 export function encodeTimeEntries(entries: readonly TimeEntry[], baseOffset: number): Buffer {
   const buffer = Buffer.allocUnsafe(entries.length * TIME_ENTRY_BYTES)
   entries.forEach(({ timestampMs, offset }, i) => {
-    assert(offset >= baseOffset, `time index entry ${offset} of segment ${baseOffset}`)
+    if (!(offset >= baseOffset)) bug(`time index entry ${offset} of segment ${baseOffset}`)
     writeInt64(buffer, timestampMs, i * TIME_ENTRY_BYTES)
     buffer.writeInt32BE(offset - baseOffset, i * TIME_ENTRY_BYTES + 8)
   })

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert, bug } from '../base/assert.ts'
 import { MalformedError } from '../base/bytes.ts'
 import {
   baseOffset as baseOffsetOf,
@@ -43,7 +43,8 @@ export class LogAppender {
     this.#checkWritable()
     const state = this.#state
     const baseOffset = state.endOffset
-    assert(leaderEpoch >= state.epochs.latest, `append with epoch ${leaderEpoch}, the log has ${state.epochs.latest}`)
+    if (!(leaderEpoch >= state.epochs.latest))
+      bug(`append with epoch ${leaderEpoch}, the log has ${state.epochs.latest}`)
     const isAppendTime = state.config.timestampType === 'LogAppendTime'
     stampBatch(batch, 0, { baseOffset, leaderEpoch })
     if (isAppendTime) stampMaxTimestamp(batch, 0, wallMs, true)

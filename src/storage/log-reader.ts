@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { letGoBlock, takeBlock } from '../base/blocks.ts'
 import type { DiskFile } from '../env/disk.ts'
 import {
@@ -204,7 +204,7 @@ function ended(
   const buffers = start < 0 ? [] : [buffer.subarray(start, end)]
   const startOffset = start < 0 ? offset : baseOffsetOf(buffer, start)
   const bytes = start < 0 ? 0 : end - start
-  assert(bytes >= 0, `read ${bytes} bytes`)
+  if (!(bytes >= 0)) bug(`read ${bytes} bytes`)
   const result = { buffers, bytes, startOffset, endOffset }
   return { kind: 'chunk', chunk: { result, endPosition: position + end, doubt } }
 }

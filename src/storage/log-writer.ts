@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { DiskError, isOutOfDescriptors, isOutOfSpace } from '../env/disk.ts'
 import { flushDerived } from './derived-files.ts'
 import type { LogState } from './log-state.ts'
@@ -97,7 +97,7 @@ export class LogWriter {
     try {
       await this.#prepare(segment)
       if (!this.#mayRun) return
-      assert(segment.writtenBytes === position, `write at ${position} of a segment with ${segment.writtenBytes} bytes`)
+      if (segment.writtenBytes !== position) bug(`write at ${position} of a segment with ${segment.writtenBytes} bytes`)
       const { file } = segment.lease as FileLease
       if (this.#mustRollBack) await file.truncate(position)
       this.#mustRollBack = false
@@ -248,7 +248,7 @@ export class LogWriter {
 
   async #syncSegment(segment: Segment): Promise<void> {
     const bytes = segment.writtenBytes
-    assert(segment.lease !== null, `segment ${segment.baseOffset} has unsynced bytes and no file`)
+    if (segment.lease === null) bug(`segment ${segment.baseOffset} has unsynced bytes and no file`)
     // Written through, it is here for its name only.
     if (segment.syncedBytes < bytes) await segment.lease.file.sync()
     segment.syncedBytes = Math.max(segment.syncedBytes, bytes)

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert, bug } from '../base/assert.ts'
 import { type Disk, DiskError, type DiskFile } from '../env/disk.ts'
 
 /** `read`: a file that is there. The others make it when missing, and differ in how it writes. */
@@ -106,7 +106,7 @@ export class OpenFiles {
 
   #release(open: OpenFile): void {
     open.users--
-    assert(open.users >= 0, `more releases than uses of ${open.path}`)
+    if (!(open.users >= 0)) bug(`more releases than uses of ${open.path}`)
     if (open.users > 0) return
     if (open.isDropped) this.#close(open)
     else if (this.isOverBound) this.#closeIdle()

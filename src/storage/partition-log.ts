@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { DiskError, isOutOfSpace } from '../env/disk.ts'
 import type { TopicId, TopicPartition } from '../model/ids.ts'
 import { NO_TIMESTAMP } from '../protocol/batch/header.ts'
@@ -253,7 +253,7 @@ export class PartitionLog {
 
   /** DeleteRecords: nothing before `offset` is read any more. Durable when it resolves; files go when they can. */
   advanceStartOffset(offset: number): Promise<void> {
-    assert(offset <= this.#state.endOffset, `start offset ${offset} beyond the end ${this.#state.endOffset}`)
+    if (!(offset <= this.#state.endOffset)) bug(`start offset ${offset} beyond the end ${this.#state.endOffset}`)
     return this.#state.exclusively(async () => {
       // A truncation may have been under way.
       if (offset <= this.#state.endOffset) await advanceStartOffset(this.#state, offset)

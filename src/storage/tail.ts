@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { bug } from '../base/assert.ts'
 import { holdBlock, letGoBlock, takeBlock } from '../base/blocks.ts'
 import { baseOffset as baseOffsetOf, batchBytes, lastOffset } from '../protocol/batch/header.ts'
 import type { Segment } from './segment.ts'
@@ -150,7 +150,7 @@ export class Tail {
   /** The entries that `gather` gave are in the file. */
   written(entries: readonly TailEntry[]): void {
     for (const entry of entries) {
-      assert(this.#entries[this.#unwritten] === entry, `entries are written in order, at offset ${entry.baseOffset}`)
+      if (this.#entries[this.#unwritten] !== entry) bug(`entries are written in order, at offset ${entry.baseOffset}`)
       this.#unwritten++
       this.unwrittenBytes -= entry.buffer.length
     }
@@ -220,7 +220,7 @@ export class Tail {
    * under way. Returns where the log ends now, at most `offset`.
    */
   cutTo(offset: number): number {
-    assert(offset >= this.startOffset, `tail cut to ${offset}, it begins at ${this.startOffset}`)
+    if (!(offset >= this.startOffset)) bug(`tail cut to ${offset}, it begins at ${this.startOffset}`)
     const index = this.#indexOf(offset)
     const dropped = this.#entries.splice(index)
     this.#dropSlab()
@@ -256,7 +256,7 @@ export class Tail {
 
   /** By reference. The offset must not lie before `startOffset`. */
   read(offset: number, { maxBytes, limitOffset, atLeastOneBatch }: ReadLimits): ReadResult {
-    assert(offset >= this.startOffset, `read of ${offset} from a tail that begins at ${this.startOffset}`)
+    if (!(offset >= this.startOffset)) bug(`read of ${offset} from a tail that begins at ${this.startOffset}`)
     const buffers: Buffer[] = []
     let bytes = 0
     let startOffset = offset
@@ -340,6 +340,6 @@ function cutBatches(
       at += bytes
     }
   }
-  assert(endOffset <= entryEnd, `an entry up to ${entryEnd} holds a batch up to ${endOffset}`)
+  if (!(endOffset <= entryEnd)) bug(`an entry up to ${entryEnd} holds a batch up to ${endOffset}`)
   return start < 0 ? null : { buffer: buffer.subarray(start, at), startOffset, endOffset }
 }

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 import { compress } from './codecs.ts'
 import {
   BATCH_HEADER_BYTES,
@@ -67,7 +67,7 @@ export function buildBatch(batch: BatchToBuild): Buffer {
     at = writeVarint(buffer, sizes[index] as number, at)
     at = writeRecordBody(buffer, record, index, header.baseTimestampMs, at)
   }
-  assert(at === buffer.length, `built ${at} of ${buffer.length} bytes`)
+  if (at !== buffer.length) bug(`built ${at} of ${buffer.length} bytes`)
   const whole = codec === 'none' ? buffer : withHeaderSpace(compress(codec, buffer, batch.compressionLevel))
   writeHeader(whole, header)
   return whole
@@ -116,7 +116,7 @@ function factsOf(batch: BatchToBuild): RecordFacts {
   const { records } = batch
   const last = records.length === 0 ? -1 : deltaOf(records[records.length - 1] as RecordToBuild, records.length - 1)
   const lastOffsetDelta = batch.lastOffsetDelta ?? last
-  assert(lastOffsetDelta >= Math.max(last, 0), `last offset delta ${lastOffsetDelta} of records up to ${last}`)
+  if (!(lastOffsetDelta >= Math.max(last, 0))) bug(`last offset delta ${lastOffsetDelta} of records up to ${last}`)
   let maxTimestampMs = NO_TIMESTAMP
   for (const record of records) maxTimestampMs = Math.max(maxTimestampMs, record.timestampMs ?? NO_TIMESTAMP)
   const baseTimestampMs = batch.deleteHorizonMs ?? records[0]?.timestampMs ?? NO_TIMESTAMP

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 import { MalformedError, readInt64, writeInt64 } from '../../base/bytes.ts'
 import { crc32c } from '../../base/crc32c.ts'
 
@@ -154,7 +154,7 @@ export interface BatchStamp {
 
 /** What a leader writes into a batch it accepts. Both lie outside the CRC. */
 export function stampBatch(buffer: Buffer, at: number, stamp: BatchStamp): void {
-  assert(Number.isSafeInteger(stamp.baseOffset) && stamp.baseOffset >= 0, `base offset ${stamp.baseOffset}`)
+  if (!(Number.isSafeInteger(stamp.baseOffset) && stamp.baseOffset >= 0)) bug(`base offset ${stamp.baseOffset}`)
   writeInt64(buffer, stamp.baseOffset, at)
   buffer.writeInt32BE(stamp.leaderEpoch, at + LEADER_EPOCH)
 }

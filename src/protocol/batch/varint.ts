@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 
 /**
  * Zig-zag varints written into a buffer that is large enough by construction: the builder sums the sizes first. Numbers
@@ -27,6 +27,6 @@ export function writeVarint(buffer: Buffer, value: number, at: number): number {
 }
 
 function zigZag(value: number): number {
-  assert(value >= -(2 ** 52) && value < 2 ** 52, `varint ${value}`)
+  if (!(value >= -(2 ** 52) && value < 2 ** 52)) bug(`varint ${value}`)
   return value < 0 ? -2 * value - 1 : 2 * value
 }

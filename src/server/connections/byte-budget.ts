@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { assert, bug } from '../../base/assert.ts'
 
 /** Someone whose turn comes when bytes are free again. */
 export interface BudgetWaiter {
@@ -61,7 +61,7 @@ export class ByteBudget {
     if (bytes === 0) return
     const lane = this.#laneOf(bytes)
     lane.usedBytes -= bytes
-    assert(lane.usedBytes >= 0, `byte budget at ${lane.usedBytes}`)
+    if (!(lane.usedBytes >= 0)) bug(`byte budget at ${lane.usedBytes}`)
     this.#grant()
   }
 

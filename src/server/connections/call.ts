@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 import { letGoBlock } from '../../base/blocks.ts'
 import type { NodeEndpoint, RequestContext } from '../../replica/types.ts'
 import type { ClientConnection } from './client-connection.ts'
@@ -116,7 +116,7 @@ export class Call implements RequestContext {
   }
 
   #finish(answer: readonly Buffer[]): void {
-    assert(this.answer === null, `${this.#kind.name} request ${this.correlationId} answered twice`)
+    if (this.answer !== null) bug(`${this.#kind.name} request ${this.correlationId} answered twice`)
     this.answer = answer
     this.abandoned = null
     if (this.#frame !== null) letGoBlock(this.#frame)

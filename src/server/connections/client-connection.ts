@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 import { letGoBlocks } from '../../base/blocks.ts'
 import type { Address, Connection, ConnectionHandler, NetError } from '../../env/net.ts'
 import type { AnswerBudget } from '../../replica/answer-budget.ts'
@@ -143,7 +143,7 @@ export class ClientConnection implements ConnectionHandler, FrameSink {
     const refuse = this.#sizeRefusal(frameBytes, apiKey)
     if (refuse !== null) return { refuse }
     if (this.#grantedBytes > 0) {
-      assert(this.#grantedBytes === frameBytes, `granted ${this.#grantedBytes} bytes for a frame of ${frameBytes}`)
+      if (this.#grantedBytes !== frameBytes) bug(`granted ${this.#grantedBytes} bytes for a frame of ${frameBytes}`)
       this.#grantedBytes = 0
     } else {
       if (this.#parked !== null || this.#wantedBytes > 0 || !this.#hasRoom(frameBytes)) return 'wait'

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 import { Heap } from '../../base/heap.ts'
 import type { Random } from '../../base/random.ts'
 import type { Actor } from './actor.ts'
@@ -94,7 +94,7 @@ export class Scheduler implements Events {
   }
 
   schedule(actor: Actor, delayMs: number, kind: string, digest: number, run: () => void): Scheduled {
-    assert(delayMs >= 0, `${kind} scheduled ${delayMs} ms from now`)
+    if (!(delayMs >= 0)) bug(`${kind} scheduled ${delayMs} ms from now`)
     const event = new Event(this.#queue, actor, kind, digest, run)
     const random = this.#options.random
     this.#queue.heap.push(this.nowMs + delayMs + (random === null ? 0 : random.float() * TIE_MS), event)

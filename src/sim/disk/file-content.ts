@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { bug } from '../../base/assert.ts'
 
 const PAGE_BYTES = 64 * 1024
 const SMALLEST_PAGE_BYTES = 256
@@ -36,7 +36,7 @@ export class FileContent {
   }
 
   write(source: Buffer, position: number): void {
-    assert(position >= 0, `write at ${position}`)
+    if (!(position >= 0)) bug(`write at ${position}`)
     if (source.length === 0) return
     this.#length = Math.max(this.#length, position + source.length)
     let done = 0

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { assert, bug } from '../../base/assert.ts'
 import {
   type Disk,
   DiskError,
@@ -229,7 +229,7 @@ class TreeFile implements DiskFile {
   }
 
   #open(): FileNode {
-    assert(!this.#closed, `use of the closed file ${this.path}`)
+    if (this.#closed) bug(`use of the closed file ${this.path}`)
     return this.#node
   }
 

@@ -66,40 +66,53 @@ export function oneValue(history: History): Violation[] {
 /** H3: a record sent by an idempotent producer is in its partition once. */
 export function noDuplicate(history: History): Violation[] {
   const violations: Violation[] = []
-  const places = new Map<string, string>()
+  const places = new Map<string, Place>()
   for (const { partition, records } of allReads(history)) {
     for (const { offset, id } of records) {
-      const place = `${partition}:${offset}`
       const before = places.get(id)
-      if (before === undefined) places.set(id, place)
-      else if (before !== place) violations.push({ rule: 'H3', message: `${id} is at ${before} and at ${place}` })
+      if (before === undefined) places.set(id, { partition, offset })
+      else if (before.offset !== offset || before.partition !== partition) {
+        violations.push({ rule: 'H3', message: `${id} is at ${told(before)} and at ${told({ partition, offset })}` })
+      }
     }
   }
   for (const send of history.sends) {
     if (!isPromised(send)) continue
     const place = places.get(send.id)
-    const told = `${send.partition}:${send.offset}`
-    if (place !== undefined && place !== told) {
-      violations.push({ rule: 'H3', message: `${send.id} was acknowledged at ${told} and is at ${place}` })
-    }
+    if (place === undefined || (place.offset === send.offset && place.partition === send.partition)) continue
+    violations.push({ rule: 'H3', message: `${send.id} was acknowledged at ${told(send)} and is at ${told(place)}` })
   }
   return violations
+}
+
+interface Place {
+  readonly partition: string
+  readonly offset: number | null
+}
+
+function told({ partition, offset }: Place): string {
+  return `${partition}:${offset}`
 }
 
 /** H4: what is read was sent, to this partition, with these bytes. */
 export function noPhantom(history: History): Violation[] {
   const sent = new Map(history.sends.map((send) => [send.id, send]))
-  return recordsRead(history).flatMap(({ partition, record }) => {
-    const send = sent.get(record.id)
-    const place = `${partition}:${record.offset}`
-    if (send === undefined) return [{ rule: 'H4', message: `${place} holds ${record.id}, which nobody sent` }]
-    if (send.partition !== partition) {
-      return [{ rule: 'H4', message: `${place} holds ${record.id}, which was sent to ${send.partition}` }]
+  const violations: Violation[] = []
+  for (const { partition, records } of allReads(history)) {
+    for (const record of records) {
+      const send = sent.get(record.id)
+      if (send?.partition === partition && send.digest === record.digest) continue
+      violations.push({ rule: 'H4', message: phantom(partition, record, send) })
     }
-    return send.digest === record.digest
-      ? []
-      : [{ rule: 'H4', message: `${record.id} at ${place} has other bytes than sent` }]
-  })
+  }
+  return violations
+}
+
+function phantom(partition: string, { offset, id }: ReadRecord, send: Send | undefined): string {
+  const place = told({ partition, offset })
+  if (send === undefined) return `${place} holds ${id}, which nobody sent`
+  if (send.partition !== partition) return `${place} holds ${id}, which was sent to ${send.partition}`
+  return `${id} at ${place} has other bytes than sent`
 }
 
 /** H22: what was refused with a definite error is never read. */

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts'
+import { assert, bug } from '../../base/assert.ts'
 import type { MetadataImage, PartitionImage } from '../../metadata/image.ts'
 import type { Partition } from '../../replica/partition.ts'
 import type { PartitionLog } from '../../storage/partition-log.ts'
@@ -230,8 +230,8 @@ export class ReplicaInvariants {
     if (replica?.partition.leader?.leaderEpoch !== epoch) return
     const common = divergence(replica.lineage, known.committed)
     const { endOffset } = known.committed
-    assert(
-      common >= endOffset,
+    if (common >= endOffset) return
+    bug(
       `I1: node ${nodeId} leads ${known.name} in epoch ${epoch} with ${replica.log.dump()}; ` +
         `it holds what was committed up to ${common}, committed was ${endOffset}`,
     )
@@ -245,19 +245,19 @@ export class ReplicaInvariants {
     const leader = partition.leader ?? replica.resigned
     const committed = known.committed.endOffset
     if (leader === null) {
-      const text = `${node.machine.name} takes ${highWatermark} of ${known.name} for committed`
-      assert(highWatermark <= committed, `I2: ${text}, ${committed} is`)
-      return
+      if (highWatermark <= committed) return
+      bug(`I2: ${node.machine.name} takes ${highWatermark} of ${known.name} for committed, ${committed} is`)
     }
     if (partition.leader === null && highWatermark <= committed) return
     if (highWatermark === replica.highWatermark) return
-    assert(highWatermark > replica.highWatermark, `I2: the high watermark of ${partition.dump()} was higher`)
+    if (!(highWatermark > replica.highWatermark)) bug(`I2: the high watermark of ${partition.dump()} was higher`)
     replica.highWatermark = highWatermark
     if (highWatermark <= committed) return
     for (const id of leader.isr) {
       const holder = known.replicas.get(id)
       const held = holder?.counted ?? 0
-      assert(held >= highWatermark, `I2: ${partition.dump()} has committed what node ${id} holds only up to ${held}`)
+      if (!(held >= highWatermark))
+        bug(`I2: ${partition.dump()} has committed what node ${id} holds only up to ${held}`)
     }
     known.committed = { ...replica.lineage, endOffset: highWatermark }
     this.#checkCompleteness(known)
