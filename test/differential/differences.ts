@@ -76,8 +76,8 @@ export const differences: readonly Entry[] = [
   },
   {
     id: 'groups that nobody joined',
-    api: 'DescribeGroups, ListGroups, DeleteGroups, OffsetDelete, JoinGroup',
-    path: /^(groups\[\]|groups\.(groupState|errorCode|authorizedOperations)|results\.errorCode|errorCode|topics\[\])$/,
+    api: 'DescribeGroups, ListGroups, DeleteGroups, OffsetDelete, OffsetCommit, JoinGroup',
+    path: /^(groups\[\]|groups\.(groupState|errorCode|authorizedOperations)|results\.errorCode|errorCode|topics\[\]|topics\.partitions\.errorCode)$/,
     when: (found) => isGhost(found),
     what: 'a group of which only a member id was given out, and to which that member never came',
     kafka: 'lists it as Empty until the next check of expired offsets, ten minutes at most',
@@ -191,6 +191,7 @@ function isGhost({ step, path, theirs, ours }: Found): boolean {
   if (path === 'groups[]') return ours === undefined && (theirs as Body)['protocolType'] === ''
   if (path === 'topics[]') return step.api.name === 'OffsetDelete' && ours === undefined
   if (step.api.name === 'JoinGroup') return theirs === INCONSISTENT_GROUP_PROTOCOL && ours === UNKNOWN_MEMBER_ID
+  if (step.api.name === 'OffsetCommit') return theirs === UNKNOWN_MEMBER_ID && ours === GROUP_ID_NOT_FOUND
   return theirs === 0 && ours === GROUP_ID_NOT_FOUND
 }
 
