@@ -42,6 +42,17 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'an older folder taken for the one that the broker died on',
+    scenario: 'a broker comes back with its disk as it was in an earlier life',
+    edits: [
+      {
+        file: 'controller/registration.ts',
+        from: 'existing !== undefined && ownIncarnations.includes(existing.incarnationId)',
+        to: 'existing !== undefined && ownIncarnations.length > 0',
+      },
+    ],
+  },
+  {
     name: 'a log fetched anew in the epoch of the damaged one',
     scenario: 'a fetch for a damaged log arrives when its place has been taken by an empty one',
     edits: [

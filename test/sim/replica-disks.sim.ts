@@ -8,6 +8,7 @@ import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { batchBytes } from '../../src/protocol/batch/header.ts'
 import { batchesOf } from '../../src/protocol/batch/records.ts'
 import { someOf } from '../../src/sim/faults/process-faults.ts'
+import type { ClusterRun } from './support/cluster-run.ts'
 import { clusterScenario } from './support/cluster-scenario.ts'
 
 /** Votes are another matter (`quorum-disks.sim.ts`). */
@@ -44,23 +45,60 @@ clusterScenario(
 
 // Scenario 37
 clusterScenario(
-  'a broker comes back with its disk as it was a while ago: it has lost what came since',
+  'a broker comes back with its disk as it was in an earlier life: it has lost what came since',
+  { run: APART },
+  async (run, sim) => {
+    const random = sim.streams.faults
+    const node = random.pick(run.cluster.brokers)
+    const image = node.machine.takeImage()
+    await sim.runFor(random.float() * 4000)
+    if (random.chance(0.5)) node.losePower('any')
+    else node.kill()
+    await run.forAWhile()
+    node.start()
+    await run.until(() => node.isServing, 'it lives anew')
+    await sim.runFor(random.float() * 8000)
+    losePowerOfBrokers(run)
+    node.machine.restoreImage(image)
+    // The others count as alive yet, or all that are left are known to be eligible only.
+    if (random.chance(0.5)) await sim.runFor(random.float() * 8000)
+    await comeBackAlone(run, node)
+  },
+)
+
+clusterScenario(
+  'a broker comes back with its disk as it was earlier in the same life, when others are in sync without it',
   { run: APART },
   async (run, sim) => {
     const random = sim.streams.faults
     const node = random.pick(run.cluster.brokers)
     const image = node.machine.takeImage()
     await sim.runFor(random.float() * 8000)
-    const others = run.cluster.brokers.filter((other) => other !== node)
-    for (const other of others) other.losePower('any')
     node.losePower('any')
+    // Until then nobody can tell it from a broker that crashed (decision 4, "what is left").
+    await run.until(() => !counts(run, node), 'enough others are in sync')
+    losePowerOfBrokers(run)
     node.machine.restoreImage(image)
-    node.start()
-    // It is the only one there, and it may not lead: what it lacks has been acknowledged.
-    await sim.runFor(random.float() * 8000)
-    for (const other of others) other.start()
+    await comeBackAlone(run, node)
   },
 )
+
+/** It may not lead: what it lacks has been acknowledged. */
+async function comeBackAlone({ cluster, sim }: ClusterRun, node: SimNode): Promise<void> {
+  node.start()
+  await sim.runFor(sim.streams.faults.float() * 8000)
+  for (const other of cluster.brokers) if (other !== node) other.start()
+}
+
+function losePowerOfBrokers({ cluster }: ClusterRun): void {
+  for (const node of cluster.brokers) node.losePower('any')
+}
+
+/** In sync somewhere, or eligible. */
+function counts({ cluster }: ClusterRun, { nodeId }: SimNode): boolean {
+  const topics = [...(cluster.image?.topicsByName.values() ?? [])]
+  return topics.some(({ partitions }) => partitions.some(({ isr, elr }) => isr.includes(nodeId) || elr.includes(nodeId)))
+}
 
 // Scenario 36
 clusterScenario(

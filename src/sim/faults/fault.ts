@@ -48,7 +48,10 @@ export interface FaultFamily {
   strike(world: FaultWorld, random: Random): void
 }
 
-/** Troubles last from an instant to longer than any timeout, each power of two as likely as the next. */
+/**
+ * Troubles last from an instant to longer than any timeout, each power of two as likely as the next: from half of `low`
+ * on. Nothing may be demanded that takes a least time; whoever needs one waits for what is to come of it.
+ */
 export function someMs(random: Random, low: number, high: number): number {
   let ms = low
   while (ms < high && random.chance(DOUBLING_CHANCE)) ms *= 2
