@@ -105,6 +105,14 @@ test('a folder that is older than the broker was may lack anything: not in sync,
   assert.equal(state(cluster), 'leader=2 isr=2 elr=')
 })
 
+test('a folder from earlier in the same life counts no more where enough others were in sync without it (scenario 37)', () => {
+  const cluster = orders()
+  cluster.lose(1)
+  lose(cluster, 2, 3)
+  restart(cluster, { id: 1 })
+  assert.equal(state(cluster), 'leader=-1 isr= elr=2,3 last=3')
+})
+
 test('an empty disk in the place of the old one is not the replica that was there', () => {
   const cluster = orders({ replicas: [1] })
   cluster.lose(1)
