@@ -60,7 +60,7 @@ clusterScenario(
     await sim.runFor(random.float() * 8000)
     losePowerOfBrokers(run)
     node.machine.restoreImage(image)
-    // The others count as alive yet, or all that are left are known to be eligible only.
+    // The others still count as alive, or nobody does and the eligible ones are all there is.
     if (random.chance(0.5)) await sim.runFor(random.float() * 8000)
     await comeBackAlone(run, node)
   },
@@ -97,7 +97,8 @@ function losePowerOfBrokers({ cluster }: ClusterRun): void {
 /** In sync somewhere, or eligible. */
 function counts({ cluster }: ClusterRun, { nodeId }: SimNode): boolean {
   const topics = [...(cluster.image?.topicsByName.values() ?? [])]
-  return topics.some(({ partitions }) => partitions.some(({ isr, elr }) => isr.includes(nodeId) || elr.includes(nodeId)))
+  const partitions = topics.flatMap((topic) => topic.partitions)
+  return partitions.some(({ isr, elr }) => isr.includes(nodeId) || elr.includes(nodeId))
 }
 
 // Scenario 36
