@@ -97,7 +97,7 @@ export const groupsConfigDefs: readonly ConfigDef[] = [
     'group.coordinator.append.linger.ms',
     '-1',
     'How long the group coordinator may wait for more records before it writes a batch; -1 adapts.',
-    { atLeast: -1 },
+    { atLeast: -1, ignored: 'own-way' },
   ),
   config('int', 'group.coordinator.background.threads', '2', 'Threads for background work of the group coordinator.', {
     atLeast: 1,
@@ -135,9 +135,11 @@ export const groupsConfigDefs: readonly ConfigDef[] = [
   config('int', 'offset.metadata.max.bytes', '4096', 'Most bytes of text that may come with a committed offset.'),
   config('int', 'offsets.commit.timeout.ms', '5000', 'How long an offset commit may wait for its copies.', {
     atLeast: 1,
+    ignored: 'own-way',
   }),
   config('int', 'offsets.load.buffer.size', '5242880', 'Bytes read at a time when group offsets are loaded.', {
     atLeast: 1,
+    ignored: 'own-way',
   }),
   config('long', 'offsets.retention.check.interval.ms', '600000', 'How often expired group offsets are looked for.', {
     atLeast: 1,
@@ -145,7 +147,9 @@ export const groupsConfigDefs: readonly ConfigDef[] = [
   config('int', 'offsets.retention.minutes', '10080', 'How long the offsets of an empty group are kept.', {
     atLeast: 1,
   }),
-  config('int', 'offsets.topic.compression.codec', '0', 'Codec of batches in __consumer_offsets.'),
+  config('int', 'offsets.topic.compression.codec', '0', 'Codec of batches in __consumer_offsets.', {
+    ignored: 'own-way',
+  }),
   config(
     'int',
     'offsets.topic.num.partitions',

@@ -41,6 +41,7 @@ export const logConfigDefs: readonly ConfigDef[] = [
   config('int', 'log.cleaner.io.buffer.size', '524288', 'Memory for the cleaner’s reads and writes.', {
     atLeast: 0,
     update: 'cluster-wide',
+    ignored: 'own-way',
   }),
   config(
     'double',
@@ -94,7 +95,7 @@ export const logConfigDefs: readonly ConfigDef[] = [
     'log.flush.offset.checkpoint.interval.ms',
     '60000',
     'How often the durable end of each log is noted down, so that a restart need not scan before it.',
-    { atLeast: 0 },
+    { atLeast: 0, ignored: 'own-way' },
   ),
   config(
     'long',
@@ -108,7 +109,7 @@ export const logConfigDefs: readonly ConfigDef[] = [
     'log.flush.start.offset.checkpoint.interval.ms',
     '60000',
     'How often the start offset of each log is noted down.',
-    { atLeast: 0 },
+    { atLeast: 0, ignored: 'own-way' },
   ),
   config('int', 'log.index.interval.bytes', '4096', 'Default of the topic config index.interval.bytes.', {
     atLeast: 0,
@@ -121,6 +122,7 @@ export const logConfigDefs: readonly ConfigDef[] = [
   config('long', 'log.initial.task.delay.ms', '30000', 'Wait after the start before background work on logs begins.', {
     atLeast: 0,
     internal: true,
+    ignored: 'own-way',
   }),
   config(
     'long',
@@ -218,13 +220,14 @@ export const logConfigDefs: readonly ConfigDef[] = [
   config('int', 'num.recovery.threads.per.data.dir', '2', 'Logs recovered at a time after an unclean stop.', {
     atLeast: 1,
     update: 'cluster-wide',
+    ignored: 'own-way',
   }),
   config(
     'int',
     'producer.id.expiration.check.interval.ms',
     '600000',
     'How often expired producer ids are looked for.',
-    { atLeast: 1, internal: true },
+    { atLeast: 1, internal: true, ignored: 'own-way' },
   ),
   config(
     'int',

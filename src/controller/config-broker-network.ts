@@ -137,8 +137,12 @@ export const networkConfigDefs: readonly ConfigDef[] = [
     ignored: 'not-served',
   }),
   config('int', 'request.timeout.ms', '30000', 'How long this node waits for an answer of another.'),
-  config('long', 'socket.connection.setup.timeout.max.ms', '30000', 'Longest wait for a connection to another node.'),
-  config('long', 'socket.connection.setup.timeout.ms', '10000', 'First wait for a connection to another node.'),
+  config('long', 'socket.connection.setup.timeout.max.ms', '30000', 'Longest wait for a connection to another node.', {
+    ignored: 'own-way',
+  }),
+  config('long', 'socket.connection.setup.timeout.ms', '10000', 'First wait for a connection to another node.', {
+    ignored: 'own-way',
+  }),
   config('int', 'socket.listen.backlog.size', '50', 'Connections that may wait to be accepted.', {
     atLeast: 1,
     ignored: 'jvm',

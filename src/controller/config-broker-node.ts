@@ -25,7 +25,9 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     '3000',
     'After this silence the controller takes a broker for dead and moves its leaderships.',
   ),
-  config('boolean', 'controlled.shutdown.enable', 'true', 'Hand over leaderships before a stop.'),
+  config('boolean', 'controlled.shutdown.enable', 'true', 'Hand over leaderships before a stop.', {
+    ignored: 'own-way',
+  }),
   config(
     'list',
     'controller.listener.names',
@@ -51,7 +53,7 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     'controller.quorum.append.linger.ms',
     '25',
     'How long a controller may wait for more records before it writes a batch.',
-    { atLeast: 0 },
+    { atLeast: 0, ignored: 'own-way' },
   ),
   config(
     'boolean',
@@ -117,7 +119,9 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     atLeast: 1,
     ignored: 'not-served',
   }),
-  config('int', 'controller.socket.timeout.ms', '30000', 'How long a broker waits for the controller.'),
+  config('int', 'controller.socket.timeout.ms', '30000', 'How long a broker waits for the controller.', {
+    ignored: 'own-way',
+  }),
   config('list', 'cordoned.log.dirs', '', 'Data directories that take no new partitions; * is all.', {
     update: 'per-broker',
   }),
@@ -136,19 +140,22 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     'initial.broker.registration.timeout.ms',
     '60000',
     'A broker that cannot register within this time gives up.',
+    { ignored: 'own-way' },
   ),
   config(
     'long',
     'internal.metadata.delete.delay.millis',
     '60000',
     'How long a deleted piece of the metadata log stays on disk.',
-    { internal: true },
+    { internal: true, ignored: 'own-way' },
   ),
   config('int', 'internal.metadata.log.segment.bytes', null, 'metadata.log.segment.bytes without its lower bound.', {
     internal: true,
+    ignored: 'own-way',
   }),
   config('int', 'internal.metadata.max.batch.size.in.bytes', '8388608', 'Largest batch of metadata records.', {
     internal: true,
+    ignored: 'own-way',
   }),
   config(
     'long',
@@ -177,7 +184,7 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     'log.dir.failure.timeout.ms',
     '30000',
     'A node that cannot report a failed data directory within this time stops.',
-    { atLeast: 1 },
+    { atLeast: 1, ignored: 'own-way' },
   ),
   config('list', 'log.dirs', null, 'Data directories. One is served.'),
   config('string', 'metadata.log.dir', null, 'Directory of the metadata log; the first data directory when unset.'),
@@ -202,7 +209,9 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     'Size at which a new segment of the metadata log is begun.',
     { atLeast: 8388608 },
   ),
-  config('long', 'metadata.log.segment.ms', '604800000', 'Age at which a new segment of the metadata log is begun.'),
+  config('long', 'metadata.log.segment.ms', '604800000', 'Age at which a new segment of the metadata log is begun.', {
+    ignored: 'own-way',
+  }),
   config(
     'int',
     'metadata.max.idle.interval.ms',
@@ -215,12 +224,14 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     'metadata.max.retention.bytes',
     '104857600',
     'Size of metadata log and snapshots beyond which the oldest are removed.',
+    { ignored: 'own-way' },
   ),
   config(
     'long',
     'metadata.max.retention.ms',
     '604800000',
     'Age beyond which metadata snapshots and log segments are removed.',
+    { ignored: 'own-way' },
   ),
   config('int', 'node.id', null, 'Number of this node, unique in the cluster.', { atLeast: 0 }),
   config('int', 'num.partitions', '1', 'Partitions of a topic made without a number of its own.', { atLeast: 1 }),
@@ -240,9 +251,12 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
     'replica.alter.log.dirs.io.max.bytes.per.second',
     LONG_MAX,
     'Bytes a second for moves between data directories.',
-    { atLeast: 0, update: 'cluster-wide', dynamicOnly: true },
+    { atLeast: 0, update: 'cluster-wide', dynamicOnly: true, ignored: 'own-way' },
   ),
-  config('int', 'replica.fetch.backoff.ms', '1000', 'Wait of a follower after a failed fetch.', { atLeast: 0 }),
+  config('int', 'replica.fetch.backoff.ms', '1000', 'Wait of a follower after a failed fetch.', {
+    atLeast: 0,
+    ignored: 'own-way',
+  }),
   config(
     'int',
     'replica.fetch.max.bytes',
@@ -267,7 +281,9 @@ export const nodeConfigDefs: readonly ConfigDef[] = [
       value === RACK_AWARE ? null : `${name} is ${value}; the one selector that there is here is ${RACK_AWARE}`,
   }),
   config('int', 'replica.socket.receive.buffer.bytes', '65536', 'Socket buffer of a follower.', { ignored: 'jvm' }),
-  config('int', 'replica.socket.timeout.ms', '30000', 'How long a follower waits for an answer.'),
+  config('int', 'replica.socket.timeout.ms', '30000', 'How long a follower waits for an answer.', {
+    ignored: 'own-way',
+  }),
   config('long', 'server.max.startup.time.ms', LONG_MAX, 'A node that is not ready within this time gives up.', {
     atLeast: 0,
     internal: true,

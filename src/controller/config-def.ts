@@ -41,10 +41,10 @@ export interface ConfigDef extends ConfigRule {
   /** Accepted, but not shown: Kafka's own tests and experiments. */
   readonly internal?: boolean
   /**
-   * Accepted and shown, but changes nothing here: it steers a Java virtual machine, or a feature that this version
-   * does not serve. Setting it in a file or by a flag is reported once at the start.
+   * Accepted and shown, but changes nothing here: it steers a Java virtual machine, a feature that this version does
+   * not serve, or something that is done in a way of our own. Setting it in a file or by a flag is reported once at the start.
    */
-  readonly ignored?: 'jvm' | 'not-served'
+  readonly ignored?: 'jvm' | 'not-served' | 'own-way'
 }
 
 type Options = Omit<ConfigDef, 'name' | 'type' | 'default' | 'doc' | 'update'> & {

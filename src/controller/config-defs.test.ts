@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { MetadataImage } from '../metadata/image.ts'
@@ -247,4 +248,18 @@ test('a choice that is there twice counts once, and other lists keep what is the
   assert.deepEqual(shown('cleanup.policy', 'compact, delete,compact'), { value: 'compact,delete' })
   const replicas = 'leader.replication.throttled.replicas'
   assert.deepEqual(shown(replicas, '0:1,0:1'), { value: '0:1,0:1' })
+})
+
+test('a setting of a broker that nothing here goes by says so', () => {
+  const source = join(import.meta.dirname, '..')
+  const goesBy = (path: string) => !/\.test\.ts$|config-broker-/.test(path)
+  const paths = globSync('**/*.ts', { cwd: source }).filter(goesBy)
+  const code = paths.map((path) => readFileSync(join(source, path), 'utf8')).join('\n')
+  const silent = [...brokerConfigs.values()].filter(
+    (def) => def.ignored === undefined && !code.includes(`'${def.name}'`),
+  )
+  assert.deepEqual(
+    silent.map(({ name }) => name),
+    [],
+  )
 })

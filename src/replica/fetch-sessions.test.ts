@@ -3,11 +3,13 @@ import { test } from 'node:test'
 import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import { fetchRequest } from '../testing/replica-node.ts'
-import { FETCH_SESSION_PARTITIONS_MAX, FETCH_SESSIONS_MAX, FetchSessions } from './fetch-sessions.ts'
+import { FETCH_SESSION_PARTITIONS_MAX, FetchSessions } from './fetch-sessions.ts'
 
-function newSessions(): FetchSessions {
+const SLOTS = 30
+
+function newSessions(max = SLOTS): FetchSessions {
   let id = 0
-  return new FetchSessions(() => ++id)
+  return new FetchSessions(() => ++id, max)
 }
 
 function open(sessions: FetchSessions, { topics = 1, nowMs }: { topics?: number; nowMs: number }): number {
@@ -30,16 +32,22 @@ function goOn(
 
 test('when all slots are taken, only one that is idle, or old and smaller, makes room', () => {
   const sessions = newSessions()
-  for (let n = 1; n <= FETCH_SESSIONS_MAX; n++) assert.equal(open(sessions, { nowMs: 0 }), n)
+  for (let n = 1; n <= SLOTS; n++) assert.equal(open(sessions, { nowMs: 0 }), n)
   assert.equal(open(sessions, { nowMs: 1000 }), 0)
-  for (let id = 2; id <= FETCH_SESSIONS_MAX; id++) goOn(sessions, id, 1, 100_000)
-  assert.equal(open(sessions, { nowMs: 120_001 }), FETCH_SESSIONS_MAX + 1)
+  for (let id = 2; id <= SLOTS; id++) goOn(sessions, id, 1, 100_000)
+  assert.equal(open(sessions, { nowMs: 120_001 }), SLOTS + 1)
   assert.equal(goOn(sessions, 1, 1, 120_001), 'error 70')
   // All the others are in use, but small and long there.
   assert.equal(open(sessions, { nowMs: 130_000 }), 0)
   assert.ok(open(sessions, { nowMs: 130_000, topics: 2 }) > 0)
   assert.equal(sessions.evicted, 2)
-  assert.equal(sessions.size, FETCH_SESSIONS_MAX)
+  assert.equal(sessions.size, SLOTS)
+})
+
+test('without slots every fetch is a whole one', () => {
+  const sessions = newSessions(0)
+  assert.equal(open(sessions, { nowMs: 0 }), 0)
+  assert.equal(open(sessions, { nowMs: 1_000_000 }), 0)
 })
 
 test('the partitions of all sessions together are bounded', () => {

@@ -2,8 +2,8 @@ import { ErrorCode } from '../protocol/errors.ts'
 import type { FetchRequest } from '../protocol/apis/fetch.ts'
 import { FetchSession, type FetchTarget, targetsOf } from './fetch-session.ts'
 
-/** `max.incremental.fetch.session.cache.slots` */
-export const FETCH_SESSIONS_MAX = 1000
+/** `max.incremental.fetch.session.cache.slots` where nobody says. */
+const FETCH_SESSIONS_MAX = 1000
 /** Of all sessions together; a client over it gets no session, and asks for everything each time. */
 export const FETCH_SESSION_PARTITIONS_MAX = 1_000_000
 /** A session may be thrown out for another one when it was not used, or exists, for so long (Kafka's constant). */
@@ -29,12 +29,14 @@ export type FetchPlan =
 export class FetchSessions {
   readonly #sessions = new Map<number, FetchSession>()
   readonly #newId: () => number
+  readonly #max: number
   #partitions = 0
   evicted = 0
 
-  /** `newId`: unpredictable, 1 to 2^31-1. */
-  constructor(newId: () => number) {
+  /** `newId`: unpredictable, 1 to 2^31-1. `max`: sessions at a time, at least 0. */
+  constructor(newId: () => number, max = FETCH_SESSIONS_MAX) {
     this.#newId = newId
+    this.#max = max
   }
 
   get size(): number {
@@ -79,7 +81,7 @@ export class FetchSessions {
 
   #create(targets: readonly FetchTarget[], usesTopicIds: boolean, nowMs: number): FetchSession | null {
     if (this.#partitions + targets.length > FETCH_SESSION_PARTITIONS_MAX) return null
-    if (this.#sessions.size >= FETCH_SESSIONS_MAX && !this.#evictFor(targets.length, nowMs)) return null
+    if (this.#sessions.size >= this.#max && !this.#evictFor(targets.length, nowMs)) return null
     let id = this.#newId()
     while (this.#sessions.has(id)) id = this.#newId()
     const session = new FetchSession({ id, usesTopicIds, nowMs }, targets)

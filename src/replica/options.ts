@@ -68,6 +68,8 @@ export interface ReplicaOptions {
   readonly lagTimeMaxMs?: number
   /** Shared with whoever sends the answers. */
   readonly answers?: AnswerBudget
+  /** `max.incremental.fetch.session.cache.slots` */
+  readonly fetchSessionsMax?: number
   /** `fetch.max.bytes` */
   readonly fetchMaxBytes?: number
   /** `producer.id.expiration.ms` under an image; it may change. */

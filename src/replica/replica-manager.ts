@@ -96,7 +96,7 @@ export class ReplicaManager {
     this.#logs = options.logs
     this.#deadlines = new Deadlines(env.clock, env.timers)
     const newSessionId = () => env.randomBytes(4).readUInt32BE() & 0x7fffffff || 1
-    this.#sessions = new FetchSessions(newSessionId)
+    this.#sessions = new FetchSessions(newSessionId, options.fetchSessionsMax)
     this.#replicaSessions = new ReplicaSessions(newSessionId)
     this.hosted.mayBeSucceeded = () => options.cluster?.mayBeSucceeded?.() === true
     const parts = { clock: env.clock, hosted: this.hosted, deadlines: this.#deadlines, metrics: this.metrics }

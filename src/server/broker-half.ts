@@ -80,6 +80,7 @@ export class BrokerHalf {
       },
       selectsByRack: broker.staticValues.has('replica.selector.class'),
       fetchMaxBytes: number('fetch.max.bytes'),
+      fetchSessionsMax: number('max.incremental.fetch.session.cache.slots'),
       producerIdExpirationOf: (at) => brokerNumber(at, broker, 'producer.id.expiration.ms'),
       retentionIntervalMs: number('log.retention.check.interval.ms'),
       throttleRatesOf: (at) => ({

@@ -72,7 +72,7 @@ export function brokerApis(parts: BrokerApiParts): readonly ServedApi[] {
     ...groupApis(parts.groups, parts.lags, () => source.env.clock.monotonicMs()),
     metadata(source, endpoints, topics),
     describeCluster(source, endpoints, parts.self),
-    describeTopicPartitions(source, endpoints, (topic, partition) => parts.replicas.laggards(topic, partition)),
+    describeTopicPartitions(source, broker, endpoints, (topic, partition) => parts.replicas.laggards(topic, partition)),
     listConfigResources(source),
     findCoordinator(source, endpoints, topics),
     initProducerId(producerIds),

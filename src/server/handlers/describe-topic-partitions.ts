@@ -1,3 +1,4 @@
+import { type BrokerContext, brokerNumber } from '../../controller/config-view.ts'
 import { isInternalTopic, topicNameProblem } from '../../controller/topic-names.ts'
 import type { TopicImage } from '../../metadata/image.ts'
 import { NO_TOPIC_ID } from '../../model/ids.ts'
@@ -18,19 +19,22 @@ import { PartitionViewer } from './topic-view.ts'
 type Response = ResponseInput<typeof DescribeTopicPartitions>
 type TopicAnswer = Response['topics'][number]
 
-/** `max.request.partition.size.limit`: partitions of one answer, whatever the client asks for. */
-const PARTITIONS_MAX = 2000
-
 /** Served at 0 (KIP-966). Topics come sorted by name, page by page: the cursor says where the next page begins. */
-export function describeTopicPartitions(source: MetadataSource, endpoints: Endpoints, laggards: LaggardsOf): ServedApi {
+export function describeTopicPartitions(
+  source: MetadataSource,
+  broker: BrokerContext,
+  endpoints: Endpoints,
+  laggards: LaggardsOf,
+): ServedApi {
   const handle = ({ topics, cursor, responsePartitionLimit }: DescribeTopicPartitionsRequest, call: Call): Response => {
     const problem = cursorProblem(topics, cursor)
     if (problem !== null) return { topics: topics.map(({ name }) => refused(name, problem)), nextCursor: null }
     const image = source.image()
+    const mostPartitions = brokerNumber(image, broker, 'max.request.partition.size.limit')
     const viewer = new PartitionViewer(image, endpoints, call.connection)
     const names = topics.length > 0 ? topics.map(({ name }) => name) : [...image.topicsByName].map(([name]) => name)
     const answers: TopicAnswer[] = []
-    let room = Math.max(1, Math.min(responsePartitionLimit, PARTITIONS_MAX))
+    let room = Math.max(1, Math.min(responsePartitionLimit, mostPartitions))
     for (const name of [...new Set(names)].sort()) {
       if (cursor !== null && name < cursor.topicName) continue
       if (room === 0) return { topics: answers, nextCursor: { topicName: name, partitionIndex: 0 } }
