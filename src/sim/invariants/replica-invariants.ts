@@ -15,6 +15,8 @@ class Replica {
   leaderEpoch = -1
   /** The partition was moved away since: this copy may go, and one that comes back here begins anew. */
   isGivenUp = false
+  /** When it was last seen well: whether its log was being cut. One that fails over that stays half cut. */
+  isBeingCut = false
   /** As it was after the last event. */
   lineage: Lineage
   /** Who led here until the last event, and does no more. */
@@ -135,6 +137,7 @@ export class ReplicaInvariants {
     if (log === null || log.failure !== null) return
     watched.held ??= this.#begin(node, watched.partition, log)
     const { known, replica } = watched.held
+    replica.isBeingCut = watched.partition.settled !== null
     if (replica.isAsBefore() || known.replicas.get(node.nodeId) !== replica) return
     this.#checkCut(node, known, replica)
     this.#checkLeader(node, known, replica)
@@ -182,9 +185,11 @@ export class ReplicaInvariants {
     const isComparable = before?.harms === harms && !before.isGivenUp && !before.partition.isDamaged
     if (isComparable && partition.settings.log.durabilityMode === 'fsync') {
       const { durableOffset } = before.log
-      // One that died while it cut what it must not keep may have got any way with that; what is committed stays (I6).
-      const isBeingCut = before.partition.settled !== null
-      const kept = isBeingCut ? Math.min(durableOffset, divergence(before.lineage, known.committed)) : durableOffset
+      // One that died, or failed, while it cut what it must not keep may have got any way with that; what is committed
+      // stays (I6).
+      const kept = before.isBeingCut
+        ? Math.min(durableOffset, divergence(before.lineage, known.committed))
+        : durableOffset
       assert(endOffset >= kept, `S1: ${node.machine.name} has ${log.dump()}, durable was ${kept}`)
     }
     const replica = new Replica(partition, log, harms)
