@@ -199,3 +199,41 @@ test('a topic that stamps the append time says which', () =>
     const { logAppendTimeMs } = await node.produce('orders', batchOf(['x']))
     assert.ok(Math.abs((logAppendTimeMs ?? 0) - node.env.clock.wallMs()) < 1000)
   }))
+
+test('a batch that was under way behind a refused one does not take its place, where the log knows nothing of its producer', () =>
+  withNode(async (node) => {
+    const more = { replicas: [1, 2], isr: [1] }
+    await node.createTopic('wide', { idByte: 9, configs: { 'min.insync.replicas': '2' }, more })
+    const batch = (sequence: number) =>
+      batchOf([`${sequence}`], { producerId: 5, producerEpoch: 0, baseSequence: sequence })
+    assert.equal((await node.produce('wide', batch(0))).errorCode, ErrorCode.NOT_ENOUGH_REPLICAS)
+    await node.configure('wide', 'min.insync.replicas', '1')
+    const second = await node.produce('wide', batch(1))
+    assert.equal(second.errorCode, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    assert.match(second.errorMessage ?? '', /sequence 1 .* sequence 0/)
+    // In order, as clients send them again.
+    assert.equal((await node.produce('wide', batch(0))).baseOffset, 0)
+    assert.equal((await node.produce('wide', batch(1))).baseOffset, 1)
+  }))
+
+test('nor where the topic was not known when the first one came', () =>
+  withNode(async (node) => {
+    const batch = (sequence: number) =>
+      batchOf([`${sequence}`], { producerId: 5, producerEpoch: 0, baseSequence: sequence })
+    assert.equal((await node.produce('late', batch(0))).errorCode, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    await node.createTopic('late', { idByte: 9 })
+    assert.equal((await node.produce('late', batch(1))).errorCode, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    assert.equal((await node.produce('late', batch(0))).baseOffset, 0)
+  }))
+
+test('a producer that gave the refused batch up goes on, in a new epoch at once and in the same one after ten minutes', () =>
+  withNode(async (node, _machine, sim) => {
+    const batch = (id: number, producerEpoch: number, sequence: number) =>
+      batchOf(['x'], { producerId: id, producerEpoch, baseSequence: sequence })
+    for (const id of [5, 6]) await node.produce('late', batch(id, 0, 3))
+    await node.createTopic('late', { idByte: 9 })
+    assert.equal((await node.produce('late', batch(5, 1, 7))).errorCode, 0)
+    assert.equal((await node.produce('late', batch(6, 0, 4))).errorCode, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    await sim.runFor(10 * 60_000)
+    assert.equal((await node.produce('late', batch(6, 0, 4))).errorCode, 0)
+  }))

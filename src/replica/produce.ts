@@ -2,9 +2,9 @@ import type { Clock } from '../env/clock.ts'
 import { NO_TOPIC_ID } from '../model/ids.ts'
 import type { ProduceRequest } from '../protocol/apis/produce.ts'
 import type { Produce } from '../protocol/apis/produce.ts'
-import { isTransactional, lastOffsetDelta, recordCount } from '../protocol/batch/header.ts'
+import { baseSequence, isTransactional, lastOffsetDelta, producerId, recordCount } from '../protocol/batch/header.ts'
 import { type RecordError, validateProducedBatch } from '../protocol/batch/validate.ts'
-import { ErrorCode } from '../protocol/errors.ts'
+import { ErrorCode, isRetriable } from '../protocol/errors.ts'
 import type { ResponseInput } from '../protocol/schema.ts'
 import type { AckWait } from './ack-queue.ts'
 import type { Deadlines, Expiring } from './deadlines.ts'
@@ -12,6 +12,7 @@ import type { HostedPartitions } from './hosted.ts'
 import { isInternalTopic } from '../controller/topic-names.ts'
 import { LeaderHints } from './leader-hints.ts'
 import type { Partition } from './partition.ts'
+import { RefusedProducers } from './refused-producers.ts'
 import type { ReplicaMetrics, RequestContext } from './types.ts'
 
 export type ProduceAnswer = ResponseInput<typeof Produce>
@@ -61,6 +62,7 @@ export interface ProduceParts {
  */
 export class ProduceService {
   readonly #parts: ProduceParts
+  readonly #refused = new RefusedProducers()
 
   constructor(parts: ProduceParts) {
     this.#parts = parts
@@ -68,7 +70,7 @@ export class ProduceService {
 
   produce(request: ProduceRequest, context: RequestContext): ProduceAnswer | Promise<ProduceAnswer> {
     this.#parts.metrics.produceRequests += 1
-    return new PendingProduce(this.#parts, request, context).run()
+    return new PendingProduce(this.#parts, this.#refused, request, context).run()
   }
 }
 
@@ -76,6 +78,7 @@ export class ProduceService {
 class PendingProduce implements Expiring {
   deadlineSlot = 0
   readonly #parts: ProduceParts
+  readonly #refused: RefusedProducers
   readonly #request: ProduceRequest
   readonly #context: RequestContext
   readonly #hints: LeaderHints
@@ -84,8 +87,9 @@ class PendingProduce implements Expiring {
   readonly #waits = new Set<ProduceWait>()
   #resolve: ((answer: ProduceAnswer) => void) | null = null
 
-  constructor(parts: ProduceParts, request: ProduceRequest, context: RequestContext) {
+  constructor(parts: ProduceParts, refused: RefusedProducers, request: ProduceRequest, context: RequestContext) {
     this.#parts = parts
+    this.#refused = refused
     this.#request = request
     this.#context = context
     this.#hints = new LeaderHints(parts.hosted, context)
@@ -103,8 +107,12 @@ class PendingProduce implements Expiring {
       for (const { index, records } of partitionData) {
         const outcome = newOutcome(index)
         outcomes.push(outcome)
+        const bytes = records === null || records.length === 0 ? null : oneBuffer(records)
+        // As the request names it: it may not be here yet.
+        const place = `${index} ${byId ? topicId : name}`
         if (topic === null || error !== 0) this.#refuse(outcome, error, null, topic ?? '')
-        else this.#append(topic, topicId, outcome, records)
+        else this.#append(topic, topicId, outcome, bytes, place)
+        this.#noteRefusal(outcome, bytes, place)
       }
     }
     if (this.#waits.size === 0) return this.#answer()
@@ -157,7 +165,19 @@ class PendingProduce implements Expiring {
     return ErrorCode.NONE
   }
 
-  #append(topic: string, topicId: string, outcome: Outcome, records: readonly Buffer[] | null): void {
+  /** What was not appended, and comes again. */
+  #noteRefusal({ errorCode, baseOffset }: Outcome, bytes: Buffer | null, place: string): void {
+    if (baseOffset >= 0 || bytes === null) return
+    // NONE: it waits until it can be told who leads now.
+    if (errorCode !== ErrorCode.NONE && !isRetriable(errorCode)) return
+    this.#refused.note(place, bytes, this.#nowMs())
+  }
+
+  #nowMs(): number {
+    return this.#parts.clock.monotonicMs()
+  }
+
+  #append(topic: string, topicId: string, outcome: Outcome, bytes: Buffer | null, place: string): void {
     const partition = this.#parts.hosted.led(topic, outcome.index, { topicId, leaderEpoch: -1 })
     if (typeof partition === 'number') return this.#refuseOrSend(outcome, partition, topic)
     const { log, leader } = partition
@@ -166,7 +186,6 @@ class PendingProduce implements Expiring {
     traffic.produceRequests += 1
     const { acks } = this.#request
     const wallMs = this.#parts.clock.wallMs()
-    const bytes = records === null || records.length === 0 ? null : oneBuffer(records)
     const checked = validateProducedBatch(bytes, partition.limits, {
       produceVersion: this.#context.version,
       nowMs: wallMs,
@@ -204,6 +223,13 @@ class PendingProduce implements Expiring {
     }
     const refusal = partition.appendRefusal
     if (refusal !== null) return this.#refuse(outcome, ErrorCode.KAFKA_STORAGE_ERROR, refusal.message, topic)
+    const isKnown = log.producers.get(producerId(batch, 0)) !== null
+    const missing = isKnown ? null : this.#refused.missingBefore(place, batch, this.#nowMs())
+    if (missing !== null) {
+      const message = `sequence ${baseSequence(batch, 0)} came before sequence ${missing}, which was refused and has not come again`
+      return this.#refuse(outcome, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message, topic)
+    }
+    this.#refused.forget(place, batch)
     outcome.baseOffset = partition.append(batch, wallMs)
     outcome.logAppendTimeMs = checked.logAppendTimeMs
     outcome.logStartOffset = log.logStartOffset

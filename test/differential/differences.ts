@@ -9,6 +9,8 @@ export interface Found extends Difference {
   readonly ourAnswer: Body | undefined
   /** A DeleteRecords stands earlier in the sequence. */
   readonly recordsDeleted: boolean
+  /** A Produce that would be sent again was refused earlier in the sequence. */
+  readonly produceRefused: boolean
 }
 
 interface Entry {
@@ -146,6 +148,17 @@ export const differences: readonly Entry[] = [
     why: 'The answer to a batch that is sent again is the one that was lost.',
   },
   {
+    id: 'in the place of a refused batch',
+    api: 'Produce',
+    path: /^responses\.partitionResponses\.errorCode$/,
+    when: isInPlaceOfRefused,
+    what: 'a batch of a producer that the log does not know, when one before it was refused for the time being (NOT_ENOUGH_REPLICAS, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION and their like) and has not come again',
+    kafka: 'appends it; the refused one, sent again, is out of order for ever (KAFKA-14359)',
+    millrace:
+      'refuses it with OUT_OF_ORDER_SEQUENCE_NUMBER, as one of a producer that the log knows; in a new epoch, or ten minutes later, it appends it',
+    why: 'With several batches in flight the first would never be acknowledged, or come after its successors. Clients send both again, in order.',
+  },
+  {
     id: 'reason instead of UNKNOWN_SERVER_ERROR',
     api: '*',
     path: /errorCode$/i,
@@ -183,6 +196,13 @@ const REBALANCE_IN_PROGRESS = 27
 const GROUP_ID_NOT_FOUND = 69
 const INCONSISTENT_GROUP_PROTOCOL = 23
 const UNKNOWN_MEMBER_ID = 25
+
+const OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+
+/** From there on the two logs differ. */
+export function isInPlaceOfRefused({ step, theirs, ours, produceRefused }: Found): boolean {
+  return step.api.name === 'Produce' && produceRefused && theirs === 0 && ours === OUT_OF_ORDER_SEQUENCE_NUMBER
+}
 
 /** Kafka answers as of an empty group without a protocol, Millrace as of none. */
 function isGhost({ step, path, theirs, ours }: Found): boolean {

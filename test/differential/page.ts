@@ -27,7 +27,7 @@ const TAIL = `
 - Of records, every whole batch: offsets, attributes, timestamps, producer, sequence and the bytes of the records. Kafka may send the first part of a further batch, which clients skip.
 - Kafka shows of a group only what was there when something was last written to its partition of __consumer_offsets; something is written before it is asked.
 - Which member becomes the leader of a group when its leader has gone: with Kafka any, by the hashes of random ids, with Millrace the one that has been there
-  longest. Where the two chose differently the sequence ends.
+  longest. Where the two chose differently the sequence ends. So it does where a log has got a batch that the other has refused, as the table tells.
 - Sizes of disks, names and ids of directories, and how far the metadata log has got are each server's own.
 
 ## What is not sent

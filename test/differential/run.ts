@@ -1,6 +1,7 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { compareOutcomes, type Difference } from './compare.ts'
-import { explained } from './differences.ts'
+import { isRetriable } from '../../src/protocol/errors.ts'
+import { explained, isInPlaceOfRefused } from './differences.ts'
 import { Pairs } from './pairs.ts'
 import { type Asked, groupOf, type Outcome, type Side } from './side.ts'
 import type { Body, Step } from './step.ts'
@@ -83,6 +84,7 @@ class Run {
   #waiting: Pending[] = []
   #changed = false
   #recordsDeleted = false
+  #produceRefused = false
   #at = 0
   /** Of the newest generation of each group: Kafka's and Millrace's, and whether both have others than before. */
   readonly #leaders = new Map<string, { generation: unknown; leaders: readonly unknown[]; isNew: boolean }>()
@@ -141,16 +143,25 @@ class Run {
   async #judge(pending: Pending, patienceMs: number): Promise<Unexplained | null> {
     const { index, step } = pending
     const [theirs, ours] = await Promise.all([within(pending.theirs, patienceMs), within(pending.ours, ANSWER_MS)])
+    let isInPlace = false
     const differences = compareOutcomes(step, theirs, ours, this.#pairs, this.#prefix).filter((difference) => {
       const answers = { sent: ours.sent, answer: theirs.answer, ourAnswer: ours.answer }
-      const entry = explained({ step, ...answers, recordsDeleted: this.#recordsDeleted, ...difference })
+      const earlier = { recordsDeleted: this.#recordsDeleted, produceRefused: this.#produceRefused }
+      const found = { step, ...answers, ...earlier, ...difference }
+      const entry = explained(found)
       if (entry !== null) this.#used.add(entry)
+      isInPlace ||= isInPlaceOfRefused(found)
       return entry === null
     })
     this.#recordsDeleted ||= step.api.name === 'DeleteRecords'
+    this.#produceRefused ||= step.api.name === 'Produce' && isRefusedForNow(ours)
     learn(step, theirs, this.#both.kafka)
     learn(step, ours, this.#both.millrace)
     const follows = this.#leaderChanged(step, theirs, ours)
+    if (isInPlace && differences.every(({ path }) => path.startsWith('responses.partitionResponses.'))) {
+      this.hasParted = true
+      return null
+    }
     if (differences.length === 0) return null
     if (follows && differences.every(({ path }) => /^(leader|memberId|members.*)$/.test(path))) {
       this.hasParted = true
@@ -174,6 +185,12 @@ class Run {
     this.#leaders.set(groupOf(step), { generation, leaders, isNew })
     return isNew
   }
+}
+
+/** One of its partitions has an error after which a client sends the same again. */
+function isRefusedForNow({ answer }: Outcome): boolean {
+  const topics = (answer?.['responses'] ?? []) as { partitionResponses: { errorCode: number }[] }[]
+  return topics.some(({ partitionResponses }) => partitionResponses.some(({ errorCode }) => isRetriable(errorCode)))
 }
 
 function learn(step: Step, { answer }: Outcome, side: Side): void {
