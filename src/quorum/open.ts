@@ -40,6 +40,11 @@ export interface OpenQuorumOptions {
    * number on another disk.
    */
   readonly joinAfter?: Promise<unknown>
+  /**
+   * Snapshots are written, and the log before them let go of, only then: when this node has done all that the log told it in
+   * earlier lives. Only the log tells which of the topics it does not know were deleted.
+   */
+  readonly snapshotsAfter?: Promise<unknown>
   /** `controller.quorum.voters`: who votes as long as the log does not say, in clusters of kraft.version 0. */
   readonly staticVoters?: readonly (Address & { readonly id: number })[]
   readonly onImage: ImageListener
@@ -72,6 +77,7 @@ export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<
     broker,
     autoJoin,
     joinAfter = null,
+    snapshotsAfter = null,
     onImage,
     onFailure,
     onLeader = () => {},
@@ -93,7 +99,8 @@ export async function openQuorum(env: Env, options: OpenQuorumOptions): Promise<
   if (state === null && options.isController) refuseLostVote(partitionLog, folder)
   const raft = { ...raftOptions(env, options, loaded, self), state }
   const listeners = { onImage, onFailure, onLeader, onActive }
-  const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, autoJoin, joinAfter, ...listeners })
+  const when = { autoJoin, joinAfter, snapshotsAfter }
+  const quorum = new Quorum(env, { log, folder, loaded, peers, broker, raft, ...when, ...listeners })
   await quorum.start()
   return quorum
 }

@@ -116,6 +116,34 @@ test('ten thousand partitions of one request, and a thousand topics at once, sur
   })
 })
 
+test('the log tells of deleted topics until this life has looked at what earlier ones left', async () => {
+  await withTempDir(async (dir) => {
+    const staticValues = new Map([['metadata.log.max.record.bytes.between.snapshots', '1']])
+    let topicId: TopicId | undefined
+    await running(dir, async (node) => {
+      await node.createTopics({ name: 'gone', partitions: 1 })
+      topicId = node.controller.image.topic('gone')?.topicId as TopicId
+      await node.controller.handle(DeleteTopics, { topics: [{ name: null, topicId }], topicNames: [], timeoutMs: 1 })
+    })
+    const before = snapshots(dir)
+    const looked = Promise.withResolvers<void>()
+    const node = await MetadataNode.start(env, dir, { staticValues, snapshotsAfter: looked.promise })
+    try {
+      for (const name of ['a', 'b', 'c', 'd']) {
+        await node.createTopics({ name, partitions: 1 })
+        await node.controller.whenPublished()
+      }
+      assert.deepEqual(snapshots(dir), before)
+      assert.ok((await node.controller.removedTopics()).has(topicId as TopicId))
+      looked.resolve()
+      await node.controller.takeSnapshot()
+      assert.notDeepEqual(snapshots(dir), before)
+    } finally {
+      await node.stop()
+    }
+  })
+})
+
 test('a snapshot takes the place of the log before it, and the last two are kept', async () => {
   await withTempDir(async (dir) => {
     await running(dir, async (node) => {

@@ -41,6 +41,8 @@ export interface QuorumOptions {
   readonly autoJoin: boolean
   /** When it may, and in the place of another disk; null: at once, in nobody's place. */
   readonly joinAfter: Promise<unknown> | null
+  /** No snapshot is written before; null: at once. */
+  readonly snapshotsAfter: Promise<unknown> | null
   /** Another node leads, or none that is known. */
   readonly onLeader: (leaderId: number | null) => void
   /** This node has become the active controller and takes requests. */
@@ -268,7 +270,9 @@ export class Quorum {
     this.#committed.snapshotTaken()
     this.#snapshotAtMs = this.#env.clock.monotonicMs()
     // What the node has not done yet (removing a deleted topic's files, say) must still be told by the log after a crash.
+    await this.#options.snapshotsAfter
     await this.#published.settled()
+    if (this.#isStopped) return
     await this.#snapshots.take({ image, voters })
   }
 

@@ -82,6 +82,8 @@ export class Node implements HttpSource {
   #scrape: Promise<Family[]> | null = null
   readonly #stopRequested = Promise.withResolvers<void>()
   readonly #registered = Promise.withResolvers<void>()
+  /** What earlier lives left in the folder has been judged by the metadata. */
+  readonly #cleared = Promise.withResolvers<void>()
 
   constructor(env: Env, config: NodeConfig, options: NodeOptions) {
     this.#env = env
@@ -336,7 +338,7 @@ export class Node implements HttpSource {
       peers: this.#peers,
       join: membership.bootstrap,
       autoJoin: isController && joinsByItself(this.config),
-      ...(this.#has('broker') ? { joinAfter: this.#registered.promise } : {}),
+      ...(this.#has('broker') ? { joinAfter: this.#registered.promise, snapshotsAfter: this.#cleared.promise } : {}),
       staticVoters: given.staticVoters,
       onImage: (changes, image) => this.#onImage(changes, image),
       onFailure: (error) => this.#bug(error),
@@ -449,6 +451,8 @@ export class Node implements HttpSource {
     this.#parts.broker = half
     this.#applyBrokerConfigs(image)
     await half.replicas.start(image)
+    // A start that is cut short has not judged all.
+    if (this.#stopping === null) this.#cleared.resolve()
     this.#publisher.begin()
     return half
   }

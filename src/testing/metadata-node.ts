@@ -31,6 +31,7 @@ export class MetadataNode {
       readonly staticValues?: ReadonlyMap<string, string>
       readonly clusterId?: string
       readonly controllerPort?: number
+      readonly snapshotsAfter?: Promise<unknown>
       readonly onFailure?: (error: Error) => void
       readonly onImage?: (changes: MetadataChanges, image: MetadataImage) => void | Promise<void>
     } = {},
@@ -51,6 +52,7 @@ export class MetadataNode {
         peers,
         join: [],
         autoJoin: false,
+        ...(options.snapshotsAfter === undefined ? {} : { snapshotsAfter: options.snapshotsAfter }),
         endpoints: [{ name: 'CONTROLLER', host: '127.0.0.1', port: options.controllerPort ?? 9093 }],
         onImage: async (changes, image) => {
           await options.onImage?.(changes, image)

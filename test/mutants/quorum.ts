@@ -13,6 +13,11 @@ const quorumState = 'quorum/quorum-state.ts'
 
 export const QUORUM_MUTANTS: readonly Mutant[] = [
   {
+    name: 'the log cut before the folder was judged by it',
+    scenario: 'a deletion that a crash cut short is finished',
+    edits: [{ file: 'quorum/quorum.ts', from: '    await this.#options.snapshotsAfter\n', to: '' }],
+  },
+  {
     name: 'vote not synced',
     scenario: ELECTIONS,
     edits: [

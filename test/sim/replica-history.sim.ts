@@ -3,14 +3,15 @@
  * another topic of the same name; and consumers that read from any of them (scenarios 9, 17, 19, 28).
  */
 import assert from 'node:assert/strict'
+import type { TopicId } from '../../src/model/ids.ts'
 import { Fetch } from '../../src/protocol/apis/fetch.ts'
-import { ErrorCode } from '../../src/protocol/errors.ts'
+import { ErrorCode, isRetriable } from '../../src/protocol/errors.ts'
 import { readFromReplicas } from '../../src/sim/clients/replica-reader.ts'
 import type { SimNode } from '../../src/sim/cluster/sim-node.ts'
 import { someMs } from '../../src/sim/faults/fault.ts'
 import type { ClusterRun } from './support/cluster-run.ts'
 import { clusterScenario } from './support/cluster-scenario.ts'
-import { fill, idsIn } from './support/topic-content.ts'
+import { askById, fill, idsIn } from './support/topic-content.ts'
 
 const APART = { nodes: 6, controllers: 3, zones: 0 }
 
@@ -151,6 +152,52 @@ clusterScenario(
   },
 )
 
+// Scenario 28, while it has not heard
+clusterScenario(
+  'a broker that only clients can reach, and whose topic was made anew, tells nothing of the first under the id of the second',
+  { run: APART },
+  async (run, sim) => {
+    const random = sim.streams.faults
+    await run.createTopic('again')
+    await fill(run, 'again', 'first')
+    const first = topicIdOf(run, 'again') as TopicId
+    const away = run.cluster.leaderOf('again', 0) ?? random.pick(run.cluster.brokers)
+    const { client } = run.cluster.client('asker')
+    await client.persist(() => client.refresh('again'))
+    for (const { machine } of run.cluster.nodes) {
+      if (machine !== away.machine) sim.net.cutBetween(away.machine.host, machine.host)
+    }
+    for (let done: number | null = null; done !== 0 && done !== ErrorCode.UNKNOWN_TOPIC_ID; await sim.runFor(100)) {
+      done = await run.operator.deleteTopic(null, first)
+    }
+    for (let done: number | null = null; done !== 0 && done !== ErrorCode.TOPIC_ALREADY_EXISTS; await sim.runFor(100)) {
+      done = await run.operator.createTopic('again', 2)
+    }
+    await run.until(() => ![first, undefined].includes(topicIdOf(run, 'again')), 'the second is known')
+    const second = topicIdOf(run, 'again') as TopicId
+    const hasHeard = () => away.node?.image.topic('again')?.topicId === second
+    assert.ok(!hasHeard(), 'it cannot have heard')
+    const from = { client, nodeId: away.nodeId, topic: 'again' }
+    for (let tries = 0; !hasHeard(); tries++) {
+      // Half way through it hears again, and finds out.
+      if (tries === 10) sim.net.heal()
+      const { ids, errorCode } = await askById(from, second)
+      assert.ok(ids.length === 0, `under the id of the second it told ${ids.join()}`)
+      if (tries < 10) assert.ok(isRetriable(errorCode), `told ${errorCode}`)
+      const before = await askById(from, first)
+      assert.ok(before.ids.every((id) => id.startsWith('first-')))
+      await sim.runFor(random.float() * 50)
+      assert.ok(tries < 1000, 'it hears')
+    }
+    await run.cluster.settled()
+    await fill(run, 'again', 'second')
+  },
+)
+
+function topicIdOf({ cluster }: ClusterRun, topic: string): TopicId | undefined {
+  return cluster.image?.topic(topic)?.topicId
+}
+
 // Scenario 28
 clusterScenario(
   'a broker that hears nothing for long finds another topic under the name it knew: nothing of the first is in it',
@@ -174,6 +221,10 @@ clusterScenario(
     if (random.chance(0.3)) await run.forAWhile()
     await run.cluster.settled()
     await fill(run, 'again', 'second')
+    const second = topicIdOf(run, 'again')
+    // It is let serve by its heartbeats, and until it hears of the second it tells of the first to who asks by the name.
+    const hasHeard = ({ node }: SimNode) => node?.image.topic('again')?.topicId === second
+    await run.until(() => run.cluster.brokers.every(hasHeard), 'all have heard of the second')
     assert.deepEqual(
       await idsIn(run, 'again'),
       Array.from({ length: 20 }, (_, i) => `second-${i + 1}`),

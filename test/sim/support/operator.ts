@@ -55,9 +55,10 @@ export class Operator {
     })
   }
 
-  deleteTopic(name: string): Promise<number | null> {
+  /** By id, with null for a name, a request that arrives late deletes no later topic of the same name. */
+  deleteTopic(name: string | null, topicId = NO_TOPIC_ID): Promise<number | null> {
     return this.#client.tolerate(async () => {
-      const body = { topics: [{ name, topicId: NO_TOPIC_ID }], timeoutMs: TIMEOUT_MS }
+      const body = { topics: [{ name, topicId }], timeoutMs: TIMEOUT_MS }
       const answer = await (await this.#client.any()).request(DeleteTopics, body, { fromVersion: 6 })
       return answer.responses[0]?.errorCode ?? 0
     })
