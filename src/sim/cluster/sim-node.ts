@@ -125,11 +125,11 @@ export class SimNode {
     if (this.#process !== process) return
     // A read that nobody waits for any more may still be under way.
     const { disk } = process
-    await this.#sim.until(() => disk.openFiles === 0, {
+    await this.#sim.until(() => disk.openFiles === 0 || this.#process !== process, {
       withinMs: CLOSED_WITHIN_MS,
       what: () => `all files are closed (${disk.openPaths.join(', ')})`,
     })
-    this.kill()
+    if (this.#process === process) this.kill()
   }
 
   #ended(): Process | null {
