@@ -185,7 +185,7 @@ export class GroupCoordinator {
 
   /**
    * Nothing is written to answer, so nothing else shows that a later coordinator has taken commits (reliability H13). While the
-   * controller is heard, none can have; else those are asked who could be it.
+   * controller is heard and followed, none can have; else those are asked who could be it.
    */
   async #isCoordinator(groupId: string): Promise<boolean> {
     if (this.#parts.mayBeSucceeded?.() !== true) return true

@@ -187,6 +187,17 @@ export class Quorum {
     return this.#env.clock.monotonicMs() - this.#driver.raft.leaderHeardMs
   }
 
+  /**
+   * Others may have decided what this node has not learnt, although it is heard and hears: its disk takes no metadata, or has
+   * not taken all that it knows to be committed, or no leader of the quorum has told it anything for a while.
+   */
+  get mayBeBehind(): boolean {
+    if (this.isActive) return false
+    const { leaderHighWatermark, isFull } = this.#driver
+    const isLate = leaderHighWatermark !== null && this.#committed.nextOffset < leaderHighWatermark
+    return isFull || isLate || this.leaderSilentMs >= this.#options.raft.fetchTimeoutMs
+  }
+
   /** Who does, as far as this node knows; null after a failure of its own. */
   activeController(): number | null {
     return this.#failure === null ? this.#driver.raft.leaderId : null

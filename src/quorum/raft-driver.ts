@@ -323,14 +323,15 @@ export class RaftDriver {
       try {
         return await action()
       } catch (error) {
-        const mayCome = isOutOfSpace(error) || (error instanceof LogNotWritableError && this.#isFull)
+        const mayCome = isOutOfSpace(error) || (error instanceof LogNotWritableError && this.isFull)
         if (!mayCome || this.#isStopped) throw error
         await sleep(this.#env.timers, ROOM_RETRY_MS)
       }
     }
   }
 
-  get #isFull(): boolean {
+  /** There is no room for what the leader sends: it is not taken, or not committed here. */
+  get isFull(): boolean {
     return this.#options.log.partitionLog.refusal?.kind === 'out-of-space'
   }
 
@@ -340,7 +341,7 @@ export class RaftDriver {
       const quorumRecords = log.appendQuorumRecords(effect.records, effect.epoch)
       this.#outcome = { type: 'appended', endOffset: log.endOffset, quorumRecords }
     }
-    if (this.#isFull) return this.#whenThereIsRoom(append)
+    if (this.isFull) return this.#whenThereIsRoom(append)
     append()
     return null
   }

@@ -175,6 +175,11 @@ export class Node implements HttpSource {
     return this.#publisher.image
   }
 
+  /** What it leads may be led by others: it has not heard all, or not done all that it heard. */
+  #mayBeBehind(quorum: Quorum): boolean {
+    return quorum.mayBeBehind || this.image.position.offset < quorum.image.position.offset
+  }
+
   /**
    * Resolves when clients are served. Rejects with `DataFolderError` (the folder is refused), `NetError` (an address
    * cannot be bound), `RegistrationRefusedError` (another process has this node id), `StartStoppedError`;
@@ -441,7 +446,7 @@ export class Node implements HttpSource {
         controller: link,
         addressOf: (nodeId) => addressOfBroker(quorum.image, nodeId, this.config.interBrokerListener),
         brokerEpoch: () => brokerEpoch,
-        mayBeSucceeded: () => this.#parts.lifecycle?.mayBeSucceeded() === true,
+        mayBeSucceeded: () => this.#parts.lifecycle?.mayBeSucceeded() === true || this.#mayBeBehind(quorum),
       },
       answers: this.#doors.clients.answers,
       image: () => this.image,
